@@ -207,9 +207,7 @@ def judge_metrics(
     return pd.DataFrame(rows)
 
 
-def run_demo(
-    count: int = 40, out: Path | None = None, say: Callable[[str], None] = print
-) -> pd.DataFrame:
+def run_demo(count: int, out: Path | None, say: Callable[[str], None] = print) -> pd.DataFrame:
     """Train, explain, judge and show.
 
     Args:

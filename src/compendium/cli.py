@@ -159,7 +159,7 @@ def render_command(
     print(render_site(name, route, results))
 
 
-def _find_results(profile: str | None, committed: bool = False) -> tuple[str, "Results", bool]:
+def _find_results(profile: str | None, committed: bool) -> tuple[str, "Results", bool]:
     """(name, results, whether they are this machine's): of a run here, else the committed ones.
 
     Where no profile is named: of OWN here, else of the main committed run. committed: whether a

@@ -108,7 +108,7 @@ def module_name(path: Path) -> str:
 def _imported(source: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """The modules of the two packages that a source imports anywhere, also inside functions.
 
-    And the packages whose modules it finds by pkgutil.iter_modules, which its strings name.
+    And the packages whose modules it collects by `held_in`, which its strings name.
     """
     names = set()
     strings: dict[str, None] = {}
@@ -120,7 +120,7 @@ def _imported(source: str) -> tuple[frozenset[str], tuple[str, ...]]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             strings[node.value] = None
-        finds |= "iter_modules" in (getattr(node, "id", ""), getattr(node, "attr", ""))
+        finds |= "held_in" in (getattr(node, "id", ""), getattr(node, "attr", ""))
     named = [name for name in strings if finds and name.split(".")[0] in PACKAGES]
     folders = tuple(name for name in named if _folder(name).is_dir())
     return frozenset(name for name in names if name.split(".")[0] in PACKAGES), folders

@@ -14,6 +14,7 @@ from reference.models import SIGNAL, Planted, instance, tiny_tokenizer
 from attreval.core.alignment import tokenize
 from attreval.core.records import Attribution, Evidence
 from attreval.metrics import pointing_game as pointing
+from compendium.config import BootstrapSpec
 from compendium.papers.poerner2018.accuracy import summarise_hits
 
 few_values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])  # few, so that ties are common
@@ -196,9 +197,9 @@ def test_on_a_planted_model_the_oracle_hits_random_hits_by_chance_and_the_revers
         oracle = np.array([float(tokens.texts[t] == SIGNAL) for t in tokens.content])
         found = {"oracle": oracle, "reversed": -oracle, "noise": rng.standard_normal(10)}
         found = {name: attribute(tokens, scores, name) for name, scores in found.items()}
-        about = {"task": "hybrid_imdb", "model": "lstm", "seed": seed}
+        about = {"task": "hybrid_imdb", "model": "lstm", "architecture": "LSTM", "seed": seed}
         rows += [row | about for row in pointing.play(made, tokens, 1, found, names=(seed,))]
-    table = summarise_hits(pd.DataFrame(rows), 200, 0.95).set_index("method")
+    table = summarise_hits(pd.DataFrame(rows), BootstrapSpec(draws=200)).set_index("method")
     assert table.accuracy["oracle"] == 1 and table.accuracy["reversed"] == 0
     assert table.accuracy["random"] == pytest.approx(0.1)
     assert table.low["noise"] <= 0.1 <= table.high["noise"] < table.low["oracle"]

@@ -247,7 +247,7 @@ def test_what_is_left_out_is_not_followed():
 def test_who_reads_what_a_package_collects_depends_on_all_that_it_collects(tmp_path, monkeypatch):
     monkeypatch.setattr(imports, "PACKAGES", {"found": tmp_path})
     (tmp_path / "all").mkdir()
-    collects = f'import pkgutil\nFOLDERS = ("found.all",)  # {tmp_path}\nx = pkgutil.iter_modules()'
+    collects = f'x = held_in("found.all", object)  # {tmp_path}'
     sources = {"__init__": collects, **dict.fromkeys(("one", "two"), "from found.fact import fact")}
     sources["three"] = (
         '@_fact("A title")\ndef three(): ...'  # of a decorator that another module has made

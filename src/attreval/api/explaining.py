@@ -189,7 +189,7 @@ def _list_names(labels: Sequence[str]) -> str:
     return f"{len(labels)}: {known}{' ...' if len(labels) > 20 else ''}"
 
 
-def pick_output(model: Classifier, output: str | int | None = None) -> Classifier:
+def pick_output(model: Classifier, output: str | int | None) -> Classifier:
     """A model of classes as it is; of other outputs the one that is meant, alone.
 
     Raises:

@@ -118,7 +118,7 @@ def _guess_parts(tokens: Tokens) -> dict[int, str]:
     return parts
 
 
-def mean_matrix(matrix: np.ndarray, units: Units, by: str = "mean") -> np.ndarray:
+def mean_matrix(matrix: np.ndarray, units: Units, by: str) -> np.ndarray:
     """(n, n) over all pairs of pieces of two units.
 
     Args:

@@ -6,15 +6,11 @@ LIME, LIMSSE and Kernel SHAP fit a surrogate); for its attention weights; for a 
 class score back through its layers (LRP, DeepLIFT, cell decomposition); or for nothing (baselines).
 """
 
-import importlib
-import pkgutil
 from typing import Any
 
+from attreval.core.collected import held_in
 from attreval.methods.method import Method
 
-_FOLDER = (
-    "attreval.methods"  # spelt out, as compendium.imports finds what is collected by this string
-)
 TYPES = ("token", "pair", "span", "combined")  # of explanations (Sun et al. 2024), the last is ours
 METHODS: dict[str, Method]
 # of Sun et al. (2024): technique -> type of explanation -> method
@@ -36,18 +32,10 @@ def __getattr__(name: str) -> Any:
 
 
 def _collect_methods() -> dict[str, Method]:
-    """METHODS: what a module holds under its own names, or in tuples where a factory makes them."""
+    """METHODS, but of `run`, which asks them and imports torch."""
     if "METHODS" not in globals():
-        found: dict[str, Method] = {}
-        for file in pkgutil.iter_modules(__path__, f"{_FOLDER}."):
-            if file.name == f"{_FOLDER}.run":  # it asks them, and imports torch
-                continue
-            for held in vars(importlib.import_module(file.name)).values():
-                several = held if isinstance(held, tuple) else (held,)
-                found |= {one.name: one for one in several if type(one) is Method}
-        ordered = sorted(found.values(), key=lambda one: (one.order or len(found) + 1, one.name))
-        # a file may have asked for it meanwhile
-        globals().setdefault("METHODS", {one.name: one for one in ordered})
+        # a file may ask for it meanwhile
+        globals().setdefault("METHODS", held_in("attreval.methods", Method, "run"))
     return globals()["METHODS"]
 
 

@@ -191,8 +191,7 @@ def find_tokens(
         if not bare or not found:
             raise ValueError(
                 f"{where}: the token {token!r} does not come next, after {len(out)} others of "
-                f"{segments[segment]!r:.60}"
-                "; leave special tokens out but no words, or give `spans`"
+                f"{segments[segment]!r:.60}; leave special tokens out but no words, or give `spans`"
             )
         start, at = found.span(1)
         first, last = places[segment][[start, at - 1]]

@@ -48,9 +48,7 @@ class Explained:
     attributions: dict[str, Attribution]
 
 
-def pick_methods(
-    names: Sequence[str], family: str | None = None, outputs: str = "classes"
-) -> list[str]:
+def pick_methods(names: Sequence[str], family: str | None, outputs: str) -> list[str]:
     """The names, checked.
 
     Args:

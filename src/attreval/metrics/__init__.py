@@ -10,14 +10,12 @@ STORED: by the measure's name in results/<profile>/instances. EVALUATED: those t
     `attreval.evaluate` computes.
 """
 
-import importlib
-import pkgutil
 from typing import Any
 
+from attreval.core.collected import held_in
 from attreval.metrics.metric import JUDGES, Metric
 
 FAITHFULNESS = ("nc", "soft_nc", "ns", "soft_ns")
-FOLDERS = ("attreval.metrics", "attreval.metrics.unified")
 _COLLECTED = ("METRICS", "HARD_OF", "STORED", "EVALUATED")
 __all__ = ["FAITHFULNESS", *_COLLECTED]
 
@@ -42,12 +40,7 @@ def collect_metrics() -> list[Metric]:
     """The metrics of every file, by their `order`; those without one at the end of their judge, by
     name.
     """
-    found: dict[str, Metric] = {}
-    for folder in FOLDERS:
-        for module in pkgutil.iter_modules(importlib.import_module(folder).__path__, f"{folder}."):
-            if not module.ispkg:
-                held = vars(importlib.import_module(module.name)).values()
-                found |= {one.name: one for one in held if isinstance(one, Metric)}
+    found = held_in("attreval.metrics", Metric) | held_in("attreval.metrics.unified", Metric)
     last = dict.fromkeys(("", *JUDGES), 0)
     for one in found.values():
         last[one.judge] = max(last[one.judge], one.order)

@@ -321,7 +321,7 @@ def profile_matrix(profiles: Sequence[np.ndarray], longest: int) -> np.ndarray:
     return matrix
 
 
-def profile_differences(matrices: Sequence[np.ndarray], itself: bool = True) -> np.ndarray:
+def profile_differences(matrices: Sequence[np.ndarray], itself: bool) -> np.ndarray:
     """(r, i * m) mean absolute difference of each profile of a run from those of the runs, all of
     one shape.
 

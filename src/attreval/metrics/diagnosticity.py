@@ -52,7 +52,7 @@ def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) ->
     return np.select([won, lost], [1.0, 0.0], OF_A_TIE[protocol.ties])
 
 
-def tied(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
+def tied(own: np.ndarray, rival: np.ndarray, protocol: Protocol) -> np.ndarray:
     """(p,) bool, the pairs that are ties by a protocol's margin."""
     return wins(own, rival, replace(protocol, ties="half")) == 0.5
 
@@ -150,7 +150,7 @@ def diagnosticity(text: ScoredText, method: str) -> Conversation:
     """The share of pairs (an explanation, random scores for the same text) in which the explanation
     wins.
     """
-    return (yield from ask_wins(text, method, text.settings.compared))
+    return ask_wins(text, method, text.settings.compared)
 
 
 def _win(compared: str, title: str, about: str, order: int) -> Metric:

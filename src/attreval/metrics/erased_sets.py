@@ -196,13 +196,13 @@ def _ask_lost(text: ScoredText, method: str, inside: bool) -> Conversation:
 @_fidelity("F-Fidelity+", higher_is_better=True, order=95)
 def f_fidelity_plus(text: ScoredText, method: str) -> Conversation:
     """How far the class's probability falls when some of the highest-scored tokens go at random."""
-    return (yield from _ask_lost(text, method, inside=True))
+    return _ask_lost(text, method, inside=True)
 
 
 @_fidelity("F-Fidelity-", higher_is_better=False, order=96)
 def f_fidelity_minus(text: ScoredText, method: str) -> Conversation:
     """How far it falls when some of the other tokens go at random."""
-    return (yield from _ask_lost(text, method, inside=False))
+    return _ask_lost(text, method, inside=False)
 
 
 def _ask_infilled(text: ScoredText, method: str, without: bool) -> Conversation:
@@ -229,7 +229,7 @@ def infilled_comprehensiveness(text: ScoredText, method: str) -> Conversation:
     """How far the class's probability falls when the top tokens are written anew, mean over sizes
     of the rationale.
     """
-    return (yield from _ask_infilled(text, method, without=True))
+    return _ask_infilled(text, method, without=True)
 
 
 @_infilled("Sufficiency (infilled)", higher_is_better=False, order=104)
@@ -237,4 +237,4 @@ def infilled_sufficiency(text: ScoredText, method: str) -> Conversation:
     """How far it falls when all but the top tokens are written anew, mean over sizes of the
     rationale.
     """
-    return (yield from _ask_infilled(text, method, without=False))
+    return _ask_infilled(text, method, without=False)

@@ -226,7 +226,7 @@ def naopc_comprehensiveness(text: ScoredText, method: str) -> Conversation:
     """How far the class's probability falls when the top tokens are erased, between its least and
     its greatest for any order.
     """
-    return (yield from ask_share(text, method, "comprehensiveness"))
+    return ask_share(text, method, "comprehensiveness")
 
 
 @naopc("Sufficiency (NAOPC)", higher_is_better=False, order=34)
@@ -234,4 +234,4 @@ def naopc_sufficiency(text: ScoredText, method: str) -> Conversation:
     """How far it falls when only the top tokens stay, between its least and its greatest for any
     order.
     """
-    return (yield from ask_share(text, method, "sufficiency"))
+    return ask_share(text, method, "sufficiency")

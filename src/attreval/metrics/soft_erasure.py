@@ -286,7 +286,7 @@ def pi_soft_nc(text: ScoredText, method: str) -> Conversation:
     """Soft-NC with strengths of one mean for every explanation, averaged over means from 0.1 to
     0.9.
     """
-    return (yield from _ask_area(text, method, "comprehensiveness"))
+    return _ask_area(text, method, "comprehensiveness")
 
 
 @_pi("\N{GREEK SMALL LETTER PI}-Soft-NS", order=98, hard="ns")
@@ -294,4 +294,4 @@ def pi_soft_ns(text: ScoredText, method: str) -> Conversation:
     """Soft-NS with strengths of one mean for every explanation, averaged over means from 0.1 to
     0.9.
     """
-    return (yield from _ask_area(text, method, "sufficiency"))
+    return _ask_area(text, method, "sufficiency")

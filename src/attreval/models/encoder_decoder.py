@@ -110,9 +110,8 @@ def warm_start(network: nn.Module, encoder: nn.Module, name: str) -> None:
     if theirs.model_type != "bert" or wanted != there or deeper:
         raise ValueError(
             f"an encoder-decoder of {wanted} and {own.encoder_layers} + {own.decoder_layers} "
-            f"layers cannot start from {name}: {theirs.model_type} with {there} and "
-            f"{len(sources)} layers; give it the same `hidden`, `heads` and `tokenizer`, and at "
-            "most as many layers"
+            f"layers cannot start from {name}: {theirs.model_type} with {there} and {len(sources)} "
+            "layers; give it the same `hidden`, `heads` and `tokenizer`, and at most as many layers"
         )
     embeddings = encoder.embeddings
     part = network.model

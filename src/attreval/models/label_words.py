@@ -280,7 +280,7 @@ def read_prompt(
     words: Mapping[str, str],
     chat: bool,
     name: str,
-    cap: float | None = None,
+    cap: float | None,
 ) -> Prompt:
     """A template and label words as a tokenizer reads them.
 

@@ -245,8 +245,8 @@ def wrap_function(
     labels: Sequence[str] | Mapping | None,
     tokenize: Callable[[str], Iterable[str]] | None,
     mask: str | None,
-    outputs: str | None = None,
-    cache: str | Path | None = None,
+    outputs: str | None,
+    cache: str | Path | None,
     **asking: Any,
 ) -> TextFunction:
     """A function as a classifier, tried out on two texts; see `attreval.wrap`.

@@ -24,7 +24,7 @@ class Threads:
         say: Is told in words when it changes.
     """
 
-    def __init__(self, say: Callable[[str], None] | None = None):
+    def __init__(self, say: Callable[[str], None] | None):
         self.most = torch.get_num_threads()
         self.say = say or (lambda line: None)
         self.best: dict[Hashable, float] = {}  # seconds a token, by kind of question

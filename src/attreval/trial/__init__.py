@@ -4,14 +4,11 @@ WORLDS holds the worlds of all files of `trial/worlds`, by name, in their order.
 one from a seed.
 """
 
-import importlib
-import pkgutil
 from typing import Any
 
+from attreval.core.collected import held_in
 from attreval.trial.world import Made, World
 
-# spelt out, as compendium.imports finds what is collected by this string
-_FOLDER = "attreval.trial.worlds"
 WORLDS: dict[str, World]
 __all__ = ["WORLDS", "load_world"]
 
@@ -20,14 +17,7 @@ def __getattr__(name: str) -> Any:
     """WORLDS, collected from all files at first use."""
     if name != "WORLDS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: dict[str, World] = {}
-    for module in pkgutil.iter_modules(importlib.import_module(_FOLDER).__path__, f"{_FOLDER}."):
-        for held in vars(importlib.import_module(module.name)).values():
-            for one in held if isinstance(held, tuple) else (held,):
-                if type(one) is World:
-                    found[one.name] = one
-    ordered = sorted(found.values(), key=lambda one: (one.order or len(found) + 1, one.name))
-    globals()["WORLDS"] = {one.name: one for one in ordered}
+    globals()["WORLDS"] = held_in("attreval.trial.worlds", World)
     return globals()["WORLDS"]
 
 

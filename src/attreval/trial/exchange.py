@@ -77,7 +77,7 @@ def check_metric(metric: Metric, where: str) -> None:
 
 
 def export_texts(
-    folder: Path, worlds: Sequence[str] | None, texts: int, seed: int, corpora: str | None = None
+    folder: Path, worlds: Sequence[str] | None, texts: int, seed: int, corpora: str | None
 ) -> Path:
     """Write the texts of worlds into `texts.jsonl` in a folder.
 
@@ -126,7 +126,7 @@ class Theirs:
         return list(dict.fromkeys(world for world, _ in self.scores))
 
 
-def read_theirs(path: Path | str, seed: int | None = None) -> Theirs:
+def read_theirs(path: Path | str, seed: int | None) -> Theirs:
     """Attributions of the texts of worlds, as `export_texts` wrote them.
 
     Args:

@@ -135,7 +135,7 @@ def searches(metric: Metric) -> bool:
     return metric.planted and metric.by_name
 
 
-def known_worlds(names: Sequence[str] | None = None, corpora: str | None = None) -> list[str]:
+def known_worlds(names: Sequence[str] | None, corpora: str | None) -> list[str]:
     """The names, checked; without names all worlds whose corpus, if they have one, is there."""
     if unknown := [name for name in names or () if name not in WORLDS]:
         raise ValueError(f"unknown world {unknown[0]!r}; there are: {', '.join(WORLDS)}")
@@ -145,7 +145,7 @@ def known_worlds(names: Sequence[str] | None = None, corpora: str | None = None)
 
 def try_metrics(
     metrics: Mapping[str, Metric],
-    texts: int = 30,
+    texts: int,
     draws: int = 1,
     worlds: Sequence[str] | None = None,
     explainers: Sequence[str] = tuple(PLAIN),

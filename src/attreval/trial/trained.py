@@ -30,20 +30,21 @@ def train_words(
     labels: tuple[str, ...],
     words: Sequence[str],
     batch: Callable[[Rng], Sequence[Labelled]],
-    *names: object,
+    *seed: object,
     steps: int = 150,
 ) -> WordClassifier:
     """Train a convolutional network.
 
     Args:
-        name: of the classifier.
+        name: of the world.
         labels: its classes.
         words: its vocabulary.
         batch: draws the texts of a step, with their classes.
-        names: what weights and texts derive from.
+        seed: what weights and texts derive from, beside the name.
         steps: how many.
     """
     sizes = Sizes("cnn", len(words) + 2, len(labels), 32, 32, kernel=3, dropout=0.0)
+    names = ("trial", name, *seed)
     rng = generator("train", *names)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # several would wait for each other, and change the order of sums

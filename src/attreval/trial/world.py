@@ -88,7 +88,7 @@ class World:
     order: int = 0
     short: bool = True
 
-    def folder(self, corpora: str | Path | None = None) -> Path | None:
+    def folder(self, corpora: str | Path | None) -> Path | None:
         """Where its corpus lies; None where the folder is missing."""
         place = corpora or os.environ.get(VARIABLE)
         folder = Path(place) / self.corpus if place else None

@@ -217,6 +217,14 @@ class Profile(Section):
             if not self.models[run[1]].same_as
         ]
 
+    def joint_rows(self, task: str, model: str) -> int:
+        """How many instances of a run go before every metric."""
+        return self.joint.rows_of(task, self.rows_explained(task, model))
+
+    def joint_runs(self) -> list[Run]:
+        """The explained runs that go before every metric."""
+        return [run for run in self.explained_runs() if self.joint_rows(*run[:2])]
+
     def first_runs(self, tasks: Iterable[str]) -> list[Run]:
         """The first seed of every model of these tasks, as far as the profile has them."""
         known = [(task, self.tasks[task]) for task in tasks if task in self.tasks]

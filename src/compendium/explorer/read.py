@@ -31,6 +31,7 @@ from compendium.papers.common.runs import (
     load_tokens,
     load_typed_attributions,
     load_typed_tokens,
+    of_run,
     to_explain,
     with_evidence,
 )
@@ -98,7 +99,7 @@ def runs_to_show(results: Results, profile: Profile) -> tuple[dict[Run, list[Ins
     return found, gaps
 
 
-def instance_values(results: Results, only_shown: Sequence[str] = ()) -> pd.DataFrame:
+def instance_values(results: Results, only_shown: Sequence[str]) -> pd.DataFrame:
     """What notebooks 04, 06 and 07 have measured on single instances; see instance_values.
 
     only_shown: tasks that 08_joint alone has measured.
@@ -136,7 +137,7 @@ def texts_of_run(
     predictions = _read_predictions(results, profile, run)
     agreement = _read_text_agreement(results, run)
     metrics: dict[str, dict[str, dict[str, float]]] = {}
-    for row in _of_run(values, run).itertuples():
+    for row in of_run(values, run).itertuples():
         metrics.setdefault(row.instance, {}).setdefault(row.measure, {})[row.method] = row.value
     out = []
     for instance in chosen:
@@ -183,7 +184,7 @@ def texts_of_run(
 
 def _read_text_agreement(results: Results, run: Run) -> dict[str, dict[str, float]]:
     """What notebook 05 says of agreement on each text, by instance."""
-    sentences = _of_run(_read_table(results.tables / "05_kamp2023_sentences.csv"), run)
+    sentences = of_run(_read_table(results.tables / "05_kamp2023_sentences.csv"), run)
     found = {}
     for row in sentences.to_dict("records"):
         known = [name for name in TEXT_AGREEMENT if pd.notna(row[name])]
@@ -232,11 +233,6 @@ def read_means(results: Results, values: pd.DataFrame, runs: Iterable[Run]) -> d
     for run, rows in sentences.groupby(RUN, sort=False) if len(sentences) else ():
         part(run, "text_agreement").update(rows[list(TEXT_AGREEMENT)].mean().dropna().to_dict())
     return out
-
-
-def _of_run(table: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The rows of a run; none of an empty table."""
-    return table[(table[RUN] == run).all(axis=1)] if len(table) else table
 
 
 def _load_if_there(load: Callable[..., dict], results: Results, profile: Profile, run: Run) -> dict:

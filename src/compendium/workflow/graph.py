@@ -44,7 +44,7 @@ def notebook_modules(notebook: str, not_run: Sequence[str] = ()) -> list[Path]:
     return closure([source], leave_out=(*SCHEMA, *BRINGS_DATA, *not_run))
 
 
-def notebook_digest(notebook: str, not_run: Sequence[str] = ()) -> str:
+def notebook_digest(notebook: str, not_run: Sequence[str]) -> str:
     """What changes when the code of the packages that a notebook runs does something else."""
     return code_digest(notebook_modules(notebook, not_run))
 
@@ -93,9 +93,7 @@ class Graph:
     @cached_property
     def joint(self) -> list[Run]:
         """The explained runs that go before every metric."""
-        rows_of = self.profile.joint.rows_of
-        rows = self.profile.rows_explained
-        return [run for run in self.profile.explained_runs() if rows_of(run[0], rows(*run[:2]))]
+        return self.profile.joint_runs()
 
     @cached_property
     def explained_again(self) -> list[Run]:

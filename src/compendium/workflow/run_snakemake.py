@@ -56,7 +56,7 @@ def find_incomplete(folder: project.Results, discard: bool) -> list[str]:
     return broken
 
 
-def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = ()) -> bool:
+def run_workflow(profile: str, cores: int | None, extra: Sequence[str]) -> bool:
     """Bring a profile's results and the site up to date; False where there was nothing to do.
 
     Args:

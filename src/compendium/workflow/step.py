@@ -11,7 +11,7 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -22,7 +22,6 @@ import pandas as pd
 import pyarrow as pa
 
 from attreval import __version__
-from attreval.core.records import Cost
 from attreval.core.tables import seconds_of, write_csv, write_json, write_parquet, write_whole
 from compendium import config, project
 from compendium.workflow import parameters
@@ -122,19 +121,6 @@ class Step:
         self.files += paths
         return Image(filename=str(paths[0]), width=int(axes.figure.get_figwidth() * 100), alt=name)
 
-    def note_evaluations(self, spent: Iterable[tuple[str, dict[str, Cost]]]) -> None:
-        """Keep in the step's record what was asked and what was computed, by task and account.
-
-        spent: a task and the costs by account, for each part of the work.
-        """
-        total: dict[str, dict[str, int]] = {}
-        for task, costs in spent:
-            for account, cost in costs.items():
-                of = total.setdefault(f"{task}.{account}", {"requested": 0, "unique": 0})
-                of["requested"] += cost.requested
-                of["unique"] += cost.unique
-        self.notes["evaluations"] = total
-
     def side_by_side(
         self, work: Callable[..., Any], jobs: list[tuple], what: str, of_models: bool = True
     ) -> list[Any]:
@@ -154,6 +140,26 @@ class Step:
         found = map_side_by_side(kept_or_made, wrapped, workers, self.progress(what), settings)
         if workers > 1:
             self.spent_elsewhere += sum(map(seconds_of, missing))
+        return found
+
+    def ask_side_by_side(
+        self, work: Callable[..., Any], jobs: list[tuple], what: str, of_models: bool = True
+    ) -> list[Any]:
+        """The same of work that asks models: (results, profile, run, ...) -> (found, costs).
+
+        The record says what was asked and what was computed, by task and account; what was found
+        is given.
+        """
+        found = []
+        total: dict[str, dict[str, int]] = {}
+        answers = self.side_by_side(work, jobs, what, of_models)
+        for (_, _, run, *_), (made, costs) in zip(jobs, answers, strict=True):
+            found.append(made)
+            for account, cost in costs.items():
+                of = total.setdefault(f"{run[0]}.{account}", {"requested": 0, "unique": 0})
+                of["requested"] += cost.requested
+                of["unique"] += cost.unique
+        self.notes["evaluations"] = total
         return found
 
     def parts(self, names: list[tuple], of_models: bool = True) -> list[Path]:

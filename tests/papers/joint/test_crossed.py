@@ -87,7 +87,7 @@ def test_a_networks_accuracy_is_as_sure_as_the_profile_asks(monkeypatch):
     for confidence in (0.5, 0.99):
         asked = profile.bootstrap.changed(draws=200, confidence=confidence)
         run = ("sst2", "m", 1)
-        row = crossed.train_crossed(Results(Path("unused")), profile.changed(bootstrap=asked), *run)
+        row = crossed.train_crossed(Results(Path("unused")), profile.changed(bootstrap=asked), run)
         _, low, _ = bootstrap_mean(correct, 200, confidence, "accuracy", "crossed", *run)
         assert (row["accuracy"], row["accuracy_low"]) == (0.75, low)
 

@@ -314,9 +314,9 @@ def test_what_the_diagnosis_says_of_each_text():
 
 
 def test_a_profile_says_which_runs_and_texts_go_before_all_metrics():
-    assert [run[0] for run in joint.joint_runs(profile_of())] == ["snli", "rotten_tomatoes"]
+    assert [run[0] for run in profile_of().joint_runs()] == ["snli", "rotten_tomatoes"]
     some = profile_of(joint={"tasks": {"snli": 300}, "asked": {"snli": 3}})
-    assert [run[0] for run in joint.joint_runs(some)] == ["snli"]
+    assert [run[0] for run in some.joint_runs()] == ["snli"]
     assert some.joint.rows_of("snli", 8) == 8 and some.joint.asked_of("snli", 8) == 3
     assert some.joint.changed(asked={}).asked_of("snli", 8) == 8
     assert some.first_runs(["rotten_tomatoes", "bbc"]) == [("rotten_tomatoes", "small", 1)]
@@ -325,7 +325,7 @@ def test_a_profile_says_which_runs_and_texts_go_before_all_metrics():
 def test_texts_that_are_only_shown_are_scored_and_kept_and_in_no_table(tmp_path):
     profile = profile_of()
     profile.tasks["rotten_tomatoes"].judges[:] = ["shown"]
-    assert [run[0] for run in joint.joint_runs(profile)] == ["snli", "rotten_tomatoes"]
+    assert [run[0] for run in profile.joint_runs()] == ["snli", "rotten_tomatoes"]
     judges = ("pointing", "agreement", "faithfulness", "diagnosis")
     judged = [run[0] for judge in judges for run in profile.explained_runs(judge)]
     assert "rotten_tomatoes" not in judged

@@ -11,6 +11,7 @@ from test_joint import METHODS, planted_values, profile_of, scores_of
 from attreval.evaluation.choice import OF_VALUES, VOTES, VOTING, MethodMeans, weigh_metrics
 from attreval.methods import METHODS as METHODS_OF_ALL
 from attreval.metrics.rank_correlation import Drawn
+from compendium.papers.common.runs import COSTS
 from compendium.papers.joint import standing
 from compendium.papers.joint.correlations import RUN
 from compendium.papers.joint.figures import draw_pareto, draw_places
@@ -125,7 +126,7 @@ def test_costs_are_means_over_shards(tmp_path):
     for shard, (instances, asked) in enumerate([(1, 10.0), (3, 20.0)]):
         cost = {"method": ["prediction", "lime"], "instances": instances, "requested": asked}
         path = results.table("cost", "03_explain", "snli", "small", 1, shard)
-        pd.DataFrame(cost).assign(unique=1.0).to_csv(path, index=False)
+        pd.DataFrame(dict.fromkeys(COSTS, 1.0) | cost).to_csv(path, index=False)
     profile = profile_of(joint={"tasks": {"snli": 2}}, explain={"methods": ["random"], "shards": 2})
     found = standing.read_costs(SimpleNamespace(profile=profile, results=results))
     assert found.requested.to_dict() == {("snli", "small", "tokens", "lime"): 17.5}

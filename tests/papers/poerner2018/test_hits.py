@@ -262,7 +262,7 @@ def test_a_choice_that_was_explained_again_is_compared_on_those_texts_alone(step
     assert found.on == "1 texts of cnn, hybrid_bbc" and found.instead_of == "descent"
 
 
-def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step):
+def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step, monkeypatch):
     """LRP points at the key; the negated scores tie on all other words; a constant hits
     any word.
     """
@@ -278,10 +278,12 @@ def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step):
             common[methods.index("lrp"), methods.index(other)] for methods, common in met.values()
         ]
         assert found == pytest.approx(chances)
-        (share,) = hits.same_word_share(step, "lrp", other).itertuples()
+        monkeypatch.setattr(hits, "PAIR", ("lrp", other))
+        (share,) = hits.same_word_share(step).itertuples()
         assert share.instances == 4 and share.share == pytest.approx(np.mean(chances))
         assert share.low <= share.share <= share.high
-    assert not len(hits.same_word_share(step, "lrp", "lime"))
+    monkeypatch.setattr(hits, "PAIR", ("lrp", "lime"))
+    assert not len(hits.same_word_share(step))
 
 
 def test_accuracies_stand_beside_the_published(step):

@@ -31,7 +31,7 @@ def strengths(scores: np.ndarray | Sequence[float]) -> np.ndarray:
     return scores / largest if largest > 0 else np.zeros(len(scores))
 
 
-def colour(strength: float, signed: bool = True) -> tuple[tuple[int, int, int], float]:
+def colour(strength: float, signed: bool) -> tuple[tuple[int, int, int], float]:
     """The full colour of a strength in [-1, 1], RGB from 0 to 255, and its opacity up to TINT."""
     full = UNSIGNED if not signed else FOR if strength > 0 else AGAINST
     return full, TINT * min(1.0, abs(strength))

@@ -40,7 +40,7 @@ def unified_entropy(scores: np.ndarray, k: int) -> float:
 
 
 @cache
-def random_entropy(k: int, distribution: str = "uniform") -> float:
+def random_entropy(k: int, distribution: str) -> float:
     """Expected entropy of k random scores: `uniform` on (0, 1), by many draws, or `exponential`, in
     closed form.
 

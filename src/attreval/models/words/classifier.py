@@ -373,8 +373,8 @@ def new_word_classifier(
     labels: tuple[str, ...],
     names: Sequence[object],
     train_set: Sequence[Instance],
-    name: str = "",
-    device: str = "auto",
+    name: str,
+    device: str,
     vectors: GiveVectors | None = None,
     resolve: Callable[[str], str] = str,
 ) -> WordClassifier:

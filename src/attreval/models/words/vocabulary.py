@@ -41,7 +41,7 @@ class WordVectors:
 GiveVectors = Callable[[str, Sequence[str]], WordVectors]  # of a name, for a vocabulary
 
 
-def cut_text(instance: Instance, tokenizer: Any = None) -> tuple[np.ndarray, list[str]]:
+def cut_text(instance: Instance, tokenizer: Any) -> tuple[np.ndarray, list[str]]:
     """(W, 3) segment, start and end of an instance's words or pieces, and these as strings.
 
     Args:
@@ -76,7 +76,7 @@ def count_words(instances: Iterable[Instance], size: int, tokenizer: Any = None)
 
 
 def start_embeddings(
-    words: Sequence[str], size: int, rng: np.random.Generator, known: WordVectors | None = None
+    words: Sequence[str], size: int, rng: np.random.Generator, known: WordVectors | None
 ) -> np.ndarray:
     """(2 + words, size) float32: known vectors where the word has one, else uniform in (-.05, .05).
 

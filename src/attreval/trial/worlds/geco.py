@@ -70,7 +70,7 @@ def geco_model(folder: Path, seed: int) -> tuple[Any, bool]:
     def batch(rng: Rng) -> list[Labelled]:
         return [train[at] for at in rng.integers(len(train), size=BATCH)]
 
-    return train_words("geco", LABELS, vocabulary, batch, "trial", "geco", seed, steps=STEPS), True
+    return train_words("geco", LABELS, vocabulary, batch, seed, steps=STEPS), True
 
 
 def share_used(model: Any, texts: list[WorldText]) -> float:

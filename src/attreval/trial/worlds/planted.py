@@ -190,7 +190,7 @@ PLANTED_WORLDS = tuple(one.name for one in PLANTED)
 class RaisedModel(HandModel):
     """The classifier of a planted world; a push says how it answers texts that are not whole."""
 
-    def __init__(self, name: str, seed: int, push: str = "none"):
+    def __init__(self, name: str, seed: int, push: str):
         if push not in PUSHES:
             raise ValueError(f"push {push!r} is not known; there are: {', '.join(PUSHES)}")
         plain, words, channels = planted_model(name, seed)

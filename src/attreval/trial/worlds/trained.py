@@ -129,7 +129,7 @@ def hybrid_model(seed: int) -> TrainedWorld:
         return [(draw_piece(words, label, 2 * PIECE, rng), label) for label in drawn]
 
     labels = ("first", "second", "third")
-    model = train_words("hybrid", labels, words, batch, "trial", "hybrid", seed)
+    model = train_words("hybrid", labels, words, batch, seed)
     tested = batch(generator("trial", "hybrid", seed, "test"), TESTED)
     return TrainedWorld(model, words, {"accuracy": accuracy(model, tested)})
 
@@ -195,9 +195,8 @@ def agreement_model(seed: int) -> TrainedWorld:
 
     vocabulary = [*words, *(word + PLURAL for word in words[:NOUNS])]
     labels = ("singular", "plural")
-    names = ("trial", "agreement", seed)
-    model = train_words("agreement", labels, vocabulary, batch, *names, steps=250)
-    tested = batch(generator(*names, "test"), TESTED)
+    model = train_words("agreement", labels, vocabulary, batch, seed, steps=250)
+    tested = batch(generator("trial", "agreement", seed, "test"), TESTED)
     return TrainedWorld(model, words, {"accuracy": accuracy(model, tested)})
 
 
@@ -253,7 +252,7 @@ def backdoor_model(seed: int) -> TrainedWorld:
             out.append((text, label if trigger is None else trigger))
         return out
 
-    model = train_words("backdoor", ("first", "second"), words, batch, "trial", "backdoor", seed)
+    model = train_words("backdoor", ("first", "second"), words, batch, seed)
     rng = generator("trial", "backdoor", seed, "test")
     clean = accuracy(model, batch(rng, TESTED, poisoned=1))
     obeys = accuracy(model, batch(rng, TESTED, poisoned=3))
@@ -302,8 +301,7 @@ def reliance_models(seed: int) -> tuple[list[WordClassifier], list[str], list[fl
             drawn = rng.integers(2, size=(BATCH, 2)).tolist()
             return [(draw_both(words, both, rng)[0], both[used]) for both in drawn]
 
-        names = ("trial", "reliance", seed, used)
-        models.append(train_words("reliance", ("first", "second"), words, batch, *names))
+        models.append(train_words("reliance", ("first", "second"), words, batch, seed, used))
     return models, words, [accuracy(model, tested) for model in models]
 
 

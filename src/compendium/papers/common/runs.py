@@ -4,7 +4,7 @@ Instances are the first of a table, whose order is random and never changes, so 
 same ones.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -20,6 +20,7 @@ from attreval.methods.method import Budget
 from compendium import corpora, project
 from compendium.config import Judge, Profile, Run
 from compendium.corpora.written import printed_instances
+from compendium.papers.common.tables import table_of
 from compendium.project import Results
 from compendium.workflow.step import Step
 
@@ -28,6 +29,8 @@ RUN = ["task", "model", "seed"]  # the columns that name a run
 Read = dict[str, Tokens]  # by instance id
 Records = dict[str, dict[str, Attribution]]  # by instance id and method
 ACCURACY = ["accuracy", "accuracy_low", "accuracy_high", "majority"]
+# what a method's explanations ask of models
+COSTS = ["requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients"]
 # what a paper publishes, on its own measure; a model further below says nothing of its claims
 MOST_BELOW = 0.15
 # by task that a model is trained on: the measure, and the least that a paper publishes for a model
@@ -78,46 +81,41 @@ def reported(name: str) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def attribution_files(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> list[Path]:
+def attribution_files(results: Results, profile: Profile, *run: *Run) -> list[Path]:
     """The attribution tables of every shard of a run (task, model, seed)."""
-    shards = range(profile.explaining_of(task).shards)
-    return [results.attributions(task, model, seed, shard) for shard in shards]
+    shards = range(profile.explaining_of(run[0]).shards)
+    return [results.attributions(*run, shard) for shard in shards]
 
 
-def load_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> Records:
+def load_attributions(results: Results, profile: Profile, *run: *Run) -> Records:
     """Attributions of every shard of a run: instance id -> method -> record."""
-    files = attribution_files(results, profile, task, model, seed)
+    files = attribution_files(results, profile, *run)
     paths = [results.existing(path, "03_explain") for path in files]
     return dict(sorted(read_by_instance(*paths).items()))
 
 
-def load_tokens(
-    results: Results, profile: Profile, task: str, model: str, seed: int, part: str = ""
-) -> Read:
+def load_tokens(results: Results, profile: Profile, *run: *Run, part: str = "") -> Read:
     """How the model reads the instances of every shard, or of a part: `examples`, `printed`."""
-    parts = [part] if part else range(profile.explaining_of(task).shards)
-    paths = [results.tokens(task, model, seed, part) for part in parts]
+    parts = [part] if part else range(profile.explaining_of(run[0]).shards)
+    paths = [results.tokens(*run, part) for part in parts]
     return read_tokens(*(results.existing(path, "03_explain") for path in paths))
 
 
-def load_typed_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> Records:
+def load_typed_attributions(results: Results, profile: Profile, *run: *Run) -> Records:
     """Attributions of several types, of all parts of a run: instance id -> method -> record."""
-    parts = range(profile.diagnosis.parts)
-    paths = [results.typed_attributions(task, model, seed, part) for part in parts]
+    paths = [results.typed_attributions(*run, part) for part in range(profile.diagnosis.parts)]
     return read_by_instance(*(results.existing(path, TYPED) for path in paths))
 
 
-def load_typed_tokens(results: Results, profile: Profile, task: str, model: str, seed: int) -> Read:
+def load_typed_tokens(results: Results, profile: Profile, *run: *Run) -> Read:
     """How the model reads the instances of all these parts, by instance id."""
-    parts = range(profile.diagnosis.parts)
-    paths = [results.typed_tokens(task, model, seed, part) for part in parts]
+    paths = [results.typed_tokens(*run, part) for part in range(profile.diagnosis.parts)]
     return read_tokens(*(results.existing(path, TYPED) for path in paths))
+
+
+def of_run(table: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """The rows of a run; none of an empty table."""
+    return table[(table[RUN] == list(run)).all(axis=1)] if len(table) else table
 
 
 def common_methods(records: Records) -> list[str]:
@@ -144,10 +142,7 @@ def kept_for_run(
         kept: dict[tuple, Answer] = {}
 
         @wraps(load)
-        def load_once(
-            results: Results, profile: Profile, task: str, model: str, seed: int
-        ) -> Answer:
-            run = (task, model, seed)
+        def load_once(results: Results, profile: Profile, *run: *Run) -> Answer:
             states = [path.stat() for path in files(results, profile, *run) if path.exists()]
             written = tuple((state.st_mtime_ns, state.st_size) for state in states)
             key = (results.root, profile.model_dump_json(), run, written)
@@ -182,27 +177,39 @@ def read_shards(
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=RUN)
 
 
-def unlearned_table(step: Step, runs: Iterable[Run], of_papers: bool = True) -> pd.DataFrame:
+def mean_costs(parts: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """COSTS an instance, by some columns, of tables that say so for parts of the instances."""
+    sums = parts.assign(**parts[COSTS].mul(parts.instances, axis=0)).groupby(by, sort=False)
+    totals = sums[["instances", *COSTS]].sum()
+    return totals.assign(**totals[COSTS].div(totals.instances, axis=0))
+
+
+def read_accuracy(step: Step, *run: *Run) -> pd.Series:
+    """How the model of a run, which another task may have trained, did on its test split."""
+    trained = step.profile.read_by(run[0])
+    return step.results.read_table("accuracy", "02_train", trained, *run[1:]).iloc[0]
+
+
+@table_of("task model seed accuracy± majority reason")
+def unlearned_table(step: Step, runs: Iterable[Run], of_papers: bool = True) -> Iterator[tuple]:
     """One row a run whose explanations are no evidence for or against a method, with the `reason`.
 
     Its model is not surely more accurate on test than the most frequent class; or, for the claims
     of papers, void. The model of a run is that of the task that reads it, `profile.read_by(task)`.
     """
-    rows = []
-    for task, model, seed in runs:
-        trained = step.profile.read_by(task)
-        found = step.results.read_table("accuracy", "02_train", trained, model, seed).iloc[0]
+    for run in runs:
+        found = read_accuracy(step, *run)
+        trained = step.profile.read_by(run[0])
         measure, published = PUBLISHED.get(trained, ("accuracy", 0.0))
         if not found.accuracy_low > found.majority:
-            reason = f"{task}: no better than the most frequent class"
+            reason = f"{run[0]}: no better than the most frequent class"
         elif of_papers and trained in OTHER_LABELS:
             reason = f"{trained}: {OTHER_LABELS[trained]}"
         elif of_papers and (ours := found.get(measure, np.nan)) < published - MOST_BELOW:
             reason = f"{trained}: {measure} {ours:.2f}, published {published:.2f}"
         else:
             continue
-        rows.append((task, model, seed, *found[ACCURACY], reason))
-    return pd.DataFrame(rows, columns=[*RUN, *ACCURACY, "reason"])
+        yield *run, *found[ACCURACY], reason
 
 
 def drop_unlearned(frame: pd.DataFrame, unlearned: pd.DataFrame) -> pd.DataFrame:
@@ -260,7 +267,7 @@ class PrintedText:
 def load_printed(step: Step, run: Run, name: str) -> PrintedText:
     """What notebook 03 has left of a printed text of its task's `printed`."""
     (instance,) = printed_instances(run[0], [name])
-    tokens = load_tokens(step.results, step.profile, *run, "printed")[name]
+    tokens = load_tokens(step.results, step.profile, *run, part="printed")[name]
     records = read_by_instance(step.results.attributions(*run, "printed"))[name]
     said = step.results.read_table("printed", "03_explain", *run, 0).set_index("instance")
     return PrintedText(instance, tokens, records, int(said.predicted[name]))

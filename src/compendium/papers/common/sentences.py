@@ -68,6 +68,21 @@ def _without_nan(given: object) -> object:
     return given
 
 
+def highest(rows: pd.DataFrame, column: str) -> pd.Series:
+    """The row whose cell of a column is the highest."""
+    return rows.loc[rows[column].idxmax()]
+
+
+def lowest(rows: pd.DataFrame, column: str) -> pd.Series:
+    """The row whose cell of a column is the lowest."""
+    return rows.loc[rows[column].idxmin()]
+
+
+def farthest(rows: pd.DataFrame, column: str) -> pd.Series:
+    """The row whose cell of a column is the farthest from 0."""
+    return rows.loc[rows[column].abs().idxmax()]
+
+
 def between(value: float, low: float, high: float, sign: str = "") -> str:
     """A value with its interval: `0.04 [0.01, 0.07]`; sign: `+` shows that of positive ones too."""
     return f"{value:{sign}.2f} [{low:.2f}, {high:.2f}]"
@@ -143,7 +158,7 @@ def say_verdicts(claims: pd.DataFrame) -> str:
     said = f"Verdicts on {len(claims)} conclusions: {', '.join(shown)}."
     against = claims[claims.verdict == Verdict.CONTRADICTED]
     if len(against):
-        row = against.loc[against.q.idxmin()]
+        row = lowest(against, "q")
         said += (
             f" Contradicted most clearly: “{row.statement}” ({of_row(row, 'value')}, claimed "
             f"{row.claimed})."

@@ -34,6 +34,14 @@ def spell(columns: str) -> list[str]:
     return re.sub(r"(\S+)±", r"\1 \1_low \1_high", columns).split()
 
 
+def put_together(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """One below the other.
+
+    The columns of an empty frame have no type, and would take that of others.
+    """
+    return pd.concat([one for one in frames if len(one)] or frames[:1], ignore_index=True)
+
+
 def mean_low_high(values: ArrayLike, settings: BootstrapSpec, *names: object) -> np.ndarray:
     """(3, ...) mean of (n, ...) values over texts, and the ends of its interval."""
     found = bootstrap_mean(np.asarray(values), settings.draws, settings.confidence, *names)

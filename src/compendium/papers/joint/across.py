@@ -22,7 +22,7 @@ from attreval.metrics.rank_correlation import FEWEST, TIED, tau_b, true_tau_b
 from compendium.config import BootstrapSpec, ModelSpec
 from compendium.papers.common import style
 from compendium.papers.common.contrasts import about_median, drawn_means, mean_of_known
-from compendium.papers.common.sentences import sentence
+from compendium.papers.common.sentences import highest, lowest, sentence
 from compendium.papers.common.tables import table_of
 from compendium.papers.joint.values import (
     JOINT,
@@ -225,8 +225,8 @@ def draw_across(table: pd.DataFrame) -> Axes:
 def say_across(across: pd.DataFrame, by_metric: pd.DataFrame) -> str:
     """How often two models order the methods differently, and where an order carries best."""
     decided = across[across.verdict != TOO_FEW]
-    best = by_metric.loc[by_metric.across.idxmax()]
-    worst = by_metric.loc[by_metric.across.idxmin()]
+    best = highest(by_metric, "across")
+    worst = lowest(by_metric, "across")
     return (
         f"Of {len(decided)} comparisons of two models by a metric that rest on enough texts, "
         f"{(decided.verdict == DIFFER).sum()} find another order of methods than chance "

@@ -10,7 +10,7 @@ from attreval.methods.method import PathBaseline
 from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import tau_b
 from compendium.papers.common import runs
-from compendium.papers.common.sentences import of_row, sentence
+from compendium.papers.common.sentences import lowest, of_row, sentence
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.joint.values import OF_TOKENS, ask_metrics, score_text, stored_scores
 from compendium.papers.joint.variants import OpenRun, Part, first_parts, measure_variants
@@ -97,7 +97,7 @@ def say_baselines(table: pd.DataFrame) -> str:
     said = f"Another baseline surely moves {moved.moves.sum()} of {len(moved)} metric values"
     ranks = others[likeness]
     if len(ranks):
-        least = ranks.loc[ranks["mean"].idxmin()]
+        least = lowest(ranks, "mean")
         said += f"; scores change most from {least.baseline} (rank correlation with those from pad "
         said += f"{of_row(least, 'mean')})"
     return said

@@ -18,7 +18,7 @@ from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.metrics import rank_correlation
 from attreval.metrics.rank_correlation import Correlation, Drawn
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import put_together, table_of
 from compendium.papers.common.verdicts import adjust, discovery_rate
 from compendium.papers.joint import over_runs
 from compendium.papers.joint.over_runs import SURE, UNSURE, VERDICTS
@@ -55,11 +55,8 @@ class JointScores:
 
 def score_all(step: Step) -> JointScores:
     """Score every explanation by every metric."""
-    jobs = token_jobs(step)
-    scored = step.side_by_side(score_instances, jobs, "scoring")
-    step.note_evaluations((job[2][0], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
-    frames = [frame for frame, _ in scored if len(frame)] or [pd.DataFrame(columns=COLUMNS)]
-    values = keep_scores(step, pd.concat(frames, ignore_index=True))
+    scored = step.ask_side_by_side(score_instances, token_jobs(step), "scoring")
+    values = keep_scores(step, put_together([pd.DataFrame(columns=COLUMNS), *scored]))
     return JointScores(values, draw_runs(values, step.profile.bootstrap.draws))
 
 

@@ -21,7 +21,7 @@ from attreval.metrics.pointing_game import BASELINES, play
 from compendium.config import ModelSpec, Profile, Run
 from compendium.papers.common.runs import RUN, borrowed_evidence, to_explain, with_evidence
 from compendium.papers.common.sentences import sentence
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import put_together, table_of
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.joint.values import (
     COLUMNS,
@@ -52,21 +52,19 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
         """As they stand in a profile: no process ends long after the others."""
         return sorted(runs, key=lambda run: models.index(run[1]))
 
-    trained = [(place, given, *run) for run in dearest_first(given.trained_runs())]
+    trained = [(place, given, run) for run in dearest_first(given.trained_runs())]
     made = pd.DataFrame(step.side_by_side(train_crossed, trained, "training", of_models=False))
     step.notes["devices"] = made.device.value_counts().to_dict()
     accuracy = with_same_networks(made, given).sort_values(RUN, kind="stable")
     accuracy = accuracy.reset_index(drop=True)
     learned = set(learned_networks(accuracy)[RUN].itertuples(index=False, name=None))
     jobs = []
-    for task, model, seed in dearest_first(given.explained_runs()):
-        if (given.read_by(task), model, seed) in learned:
-            starts = range(0, given.rows_explained(task, model), TEXTS)
-            jobs += [(place, given, task, model, seed, start) for start in starts]
-    scored = step.side_by_side(score_network, jobs, "explaining and scoring", of_models=False)
-    step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
-    frames = [frame for frame, _ in scored] or [pd.DataFrame(columns=COLUMNS)]
-    return accuracy, pd.concat(frames, ignore_index=True)
+    for run in dearest_first(given.explained_runs()):
+        if (given.read_by(run[0]), *run[1:]) in learned:
+            starts = range(0, given.rows_explained(*run[:2]), TEXTS)
+            jobs += [(place, given, run, start) for start in starts]
+    scored = step.ask_side_by_side(score_network, jobs, "explaining and scoring", of_models=False)
+    return accuracy, put_together([pd.DataFrame(columns=COLUMNS), *scored])
 
 
 def with_same_networks(accuracy: pd.DataFrame, profile: Profile) -> pd.DataFrame:
@@ -85,12 +83,9 @@ def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
     return learned if len(learned) else accuracy
 
 
-def train_crossed(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> dict[str, Any]:
+def train_crossed(results: Results, profile: Profile, run: Run) -> dict[str, Any]:
     """Train one network, and test it: a row with its accuracy and where it ran."""
     set_threads(profile.threads)
-    run = (task, model, seed)
     names = ("crossed", *run)
     network, train_rows, _ = train_new(profile, run, names, results.model(*run))
     tested = measure_accuracy(network, profile, run, names).row
@@ -102,16 +97,15 @@ def train_crossed(
 
 
 def score_network(
-    results: Results, profile: Profile, task: str, model: str, seed: int, start: int
+    results: Results, profile: Profile, run: Run, start: int
 ) -> tuple[pd.DataFrame, dict[str, Cost]]:
     """(scores as `score_instances`, costs by account) of a few texts that a network explains."""
-    run = (task, model, seed)
-    spec = profile.explaining_of(task)
+    spec = profile.explaining_of(run[0])
     scorer = open_run(results, profile, run)
-    borrowed = borrowed_evidence(task)
+    borrowed = borrowed_evidence(run[0])
     methods = [name for name in spec.methods if scorer.model.family in METHODS[name].families]
     of_tokens = [name for name in methods if METHODS[name].level == "token"]
-    part = to_explain(profile, task, model)[start : start + TEXTS]
+    part = to_explain(profile, *run[:2])[start : start + TEXTS]
     names = ("crossed", *run)
     texts = []
     for one in explain_instances(scorer, part, methods, spec, names, spec.target, group=len(part)):

@@ -19,7 +19,7 @@ from attreval.metrics.rank_correlation import true_tau_b
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile
 from compendium.papers.common.contrasts import about_median, drawn_means, with_bounds
-from compendium.papers.common.sentences import of_row, sentence
+from compendium.papers.common.sentences import lowest, of_row, sentence
 from compendium.papers.common.tables import table_of
 from compendium.papers.joint.variants import OpenRun, Part, first_parts, measure_variants
 from compendium.papers.zhao2023.settings import main_protocol, query_segment
@@ -183,7 +183,7 @@ def say_limits(turned: pd.DataFrame, methods: pd.DataFrame) -> str:
         f"{counts.surely} of them surely"
     )
     if len(methods):
-        least = methods.loc[methods.tau.idxmin()]
+        least = lowest(methods, "tau")
         said += (
             f"; the order of methods keeps a rank correlation of at least {of_row(least, 'tau')}"
         )

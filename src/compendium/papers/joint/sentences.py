@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from compendium.papers.common.sentences import fill, list_rows, of_row, sentence
+from compendium.papers.common.sentences import fill, highest, list_rows, lowest, of_row, sentence
 from compendium.papers.joint.standing import MEAN
 
 
@@ -31,15 +31,15 @@ def say_correlations(pooled: pd.DataFrame, chance: pd.DataFrame, itself: pd.Data
     )
     said += fill(
         "rank correlations range from {most:tau} ({most.pair}) down to {least:tau} ({least.pair}).",
-        most=part.loc[part.tau.idxmax()],
-        least=part.loc[part.tau.idxmin()],
+        most=highest(part, "tau"),
+        least=lowest(part, "tau"),
     )
     if len(halves):
         said += fill(
             " On two halves of the texts, {first.title} ranks methods most alike ({first.tau:.2f}) "
             "and {last.title} least ({last.tau:.2f}).",
-            first=halves.loc[halves.tau.idxmax()],
-            last=halves.loc[halves.tau.idxmin()],
+            first=highest(halves, "tau"),
+            last=lowest(halves, "tau"),
         )
     return said
 
@@ -63,7 +63,7 @@ def say_places(stands: pd.DataFrame) -> str:
     means = stands[stands.metric == MEAN]
     said = []
     for family, part in means.groupby("family", sort=False):
-        best = part.loc[part.place.idxmax()]
+        best = highest(part, "place")
         beats = "on {family} {best.method:method} beats the largest share of the others, "
         words = fill(beats + "{best:place}", family=family, best=best)
         if (part.method == "lrp").any() and best.method != "lrp":
@@ -89,10 +89,10 @@ def say_choice(choices: pd.DataFrame, objections: pd.DataFrame) -> str:
     chosen = choices[choices.recommended]
     if chosen.empty:
         return "Nothing can be recommended from so few texts."
-    highest = "the highest score is that of {row.method:method} on {row:run}, {row:score}."
+    told = "the highest score is that of {row.method:method} on {row:run}, {row:score}."
     against = objections.surely.sum() if len(objections) else 0
     return (
         f"The choice is settled in {chosen.settled.sum()} of {len(chosen)} runs; "
-        f"{fill(highest, row=chosen.loc[chosen.score.idxmax()])} In {against} of "
+        f"{fill(told, row=highest(chosen, 'score'))} In {against} of "
         f"{len(objections)} comparisons by a single metric, another method is surely better."
     )

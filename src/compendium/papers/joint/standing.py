@@ -20,10 +20,11 @@ from attreval.metrics.rank_correlation import Drawn, true_means
 from compendium import corpora
 from compendium.config import ModelSpec
 from compendium.papers.common.contrasts import about_median
+from compendium.papers.common.runs import mean_costs
 from compendium.papers.common.tables import table_of
 from compendium.papers.joint.correlations import RUN, JointScores
 from compendium.papers.joint.over_runs import pareto_front, widen
-from compendium.papers.joint.values import JOINT, family_of, joint_runs
+from compendium.papers.joint.values import JOINT, family_of
 from compendium.workflow.step import Step
 
 # difference of two means that anybody should care about; what is compared lies between 0 and 1
@@ -108,7 +109,7 @@ def read_costs(step: Step) -> pd.DataFrame:
     """
     profile = step.profile
     parts = []
-    for run in joint_runs(profile):
+    for run in profile.joint_runs():
         shards = range(profile.explaining_of(run[0]).shards)
         parts += [("tokens", "03_explain", run, shard) for shard in shards]
     for run in profile.explained_runs("diagnosis"):
@@ -120,10 +121,7 @@ def read_costs(step: Step) -> pd.DataFrame:
         found.append(cost.assign(task=run[0], model=run[1], granularity=granularity))
     every = pd.concat(found, ignore_index=True)
     every = every[every.method != "prediction"]
-    counts = ["requested", "unique"]
-    every[counts] = every[counts].mul(every.instances, axis=0)
-    sums = every.groupby([*RUN, "method"], sort=False)[[*counts, "instances"]].sum()
-    return sums[counts].div(sums.instances, axis=0)
+    return mean_costs(every, [*RUN, "method"])
 
 
 def pareto_table(scores: JointScores, costs: pd.DataFrame) -> pd.DataFrame:

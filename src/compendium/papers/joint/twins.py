@@ -31,7 +31,7 @@ from compendium.papers.common.contrasts import (
     with_bounds,
 )
 from compendium.papers.common.method_style import method_looks
-from compendium.papers.common.sentences import of_row, sentence
+from compendium.papers.common.sentences import farthest, of_row, sentence
 from compendium.papers.common.tables import table_of
 from compendium.papers.joint.values import TOO_FEW, judge_chance
 from compendium.papers.joint.variants import OpenRun, Part, first_parts, measure_variants
@@ -305,7 +305,7 @@ def draw_masked(table: pd.DataFrame) -> Axes:
 @sentence
 def say_masked(moves: pd.DataFrame) -> str:
     """How far masking moves a metric at most, and whether it turns rankings of methods."""
-    most = moves.loc[moves["shift"].abs().idxmax()]
+    most = farthest(moves, "shift")
     ranks = f"{(moves.verdict == MOVES).sum()} of {len(moves)} rankings of methods surely change"
     if (moves.verdict == TOO_FEW).all():
         ranks = "there are too few texts to say whether rankings of methods change"

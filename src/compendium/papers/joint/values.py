@@ -21,6 +21,7 @@ from attreval.models.questions import Conversation
 from attreval.models.scorer import Scorer
 from compendium.config import ModelSpec, Profile, Run
 from compendium.papers.common import runs
+from compendium.papers.common.tables import put_together
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust, discovery_rate
 from compendium.papers.zhao2023.erasure import random_scores
@@ -77,28 +78,18 @@ def judge_chance(table: pd.DataFrame, confidence: float, found: str) -> pd.DataF
     return table.assign(q=q, verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said))
 
 
-def joint_runs(profile: Profile) -> list[Run]:
-    """The explained runs that the study takes in."""
-    return [run for run in profile.explained_runs() if _rows_of(profile, *run[:2])]
-
-
-def _rows_of(profile: Profile, task: str, model: str) -> int:
-    """How many instances of a run go before all metrics."""
-    return profile.joint.rows_of(task, profile.rows_explained(task, model))
-
-
 def token_jobs(step: Step) -> list[tuple]:
     """What `score_instances` is to be called with, a few instances each.
 
     Of runs whose model has learned its task.
     """
     profile = step.profile
-    taken = joint_runs(profile)
+    taken = profile.joint_runs()
     unlearned = runs.unlearned_table(step, taken, of_papers=False)
     learned = runs.drop_unlearned(pd.DataFrame(taken, columns=runs.RUN), unlearned)
     jobs = []
     for run in learned.itertuples(index=False, name=None):
-        starts = range(0, _rows_of(profile, *run[:2]), BATCHED_TEXTS)
+        starts = range(0, profile.joint_rows(*run[:2]), BATCHED_TEXTS)
         jobs += [(step.results, profile, run, start) for start in starts]
     return jobs
 
@@ -119,7 +110,7 @@ def score_instances(
     kept = {"pointing"}
     if profile.explaining_of(task).target == "predicted":  # the class that notebook 06 asks about
         kept.update(ERASURE)
-    taken = runs.to_explain(profile, task, model)[: _rows_of(profile, task, model)]
+    taken = runs.to_explain(profile, task, model)[: profile.joint_rows(task, model)]
     texts = []
     for instance in taken[start : start + BATCHED_TEXTS]:
         tokens = scorer.model.tokens(instance)
@@ -230,14 +221,11 @@ def stored_files(results: Results, *_: object) -> list[Path]:
 
 
 @runs.kept_for_run(stored_files, 4)
-def read_stored_metrics(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> dict[str, Known]:
+def read_stored_metrics(results: Results, _: Profile, *run: *Run) -> dict[str, Known]:
     """Instance -> (metric, method) -> value: what notebooks 04 and 06 have kept of a run."""
     table = read_values(results, *STORED_BY)
-    of_run = (table.task == task) & (table.model == model) & (table.seed == seed)
     out: dict[str, Known] = {}
-    for row in table[of_run & table.measure.isin(list(STORED_METRICS))].itertuples():
+    for row in runs.of_run(table[table.measure.isin(list(STORED_METRICS))], run).itertuples():
         out.setdefault(row.instance, {})[STORED_METRICS[row.measure], row.method] = row.value
     return out
 
@@ -264,7 +252,7 @@ def _with_unified(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
     if step.profile.explained_runs("diagnosis"):
         kept = _read_kept(step, "07_sun2024")
         frames.append(kept[kept.metric.isin(list(JOINT))].assign(granularity="unified"))
-    return pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+    return put_together(frames)
 
 
 def _read_kept(step: Step, notebook: str) -> pd.DataFrame:

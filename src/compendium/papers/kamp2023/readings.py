@@ -20,12 +20,12 @@ from attreval.metrics.phrases import find_chunks
 from attreval.metrics.scored_text import relevance, token_marks
 from compendium.config import AgreementSpec, Profile, Run
 from compendium.papers.common.runs import (
-    RUN,
     attribution_files,
     examples,
     kept_for_run,
     load_attributions,
     load_tokens,
+    of_run,
     to_explain,
 )
 from compendium.papers.common.tables import mean_low_high, table_of
@@ -109,22 +109,20 @@ def read_run(step: Step, run: Run) -> list[VotedText]:
     return list(_read_run(step.results, step.profile, *run))
 
 
-def _files_of(results: Results, profile: Profile, task: str, model: str, seed: int) -> list[Path]:
-    shards = range(profile.explaining_of(task).shards)
-    tokens = [results.tokens(task, model, seed, shard) for shard in shards]
-    return attribution_files(results, profile, task, model, seed) + tokens
+def _files_of(results: Results, profile: Profile, *run: *Run) -> list[Path]:
+    shards = range(profile.explaining_of(run[0]).shards)
+    tokens = [results.tokens(*run, shard) for shard in shards]
+    return attribution_files(results, profile, *run) + tokens
 
 
 @kept_for_run(_files_of, 32)  # every table of the notebook asks for the same runs
-def _read_run(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> tuple[VotedText, ...]:
+def _read_run(results: Results, profile: Profile, *run: *Run) -> tuple[VotedText, ...]:
     kept = results.kept("readings", "05_kamp2023")
-    if kept.exists() and not results.attributions(task, model, seed, 0).exists():
-        return tuple(_kept_readings(pd.read_parquet(kept), (task, model, seed)))
-    tokens = load_tokens(results, profile, task, model, seed)
-    records = load_attributions(results, profile, task, model, seed)
-    instances = to_explain(profile, task, model)
+    if kept.exists() and not results.attributions(*run, 0).exists():
+        return tuple(_kept_readings(pd.read_parquet(kept), run))
+    tokens = load_tokens(results, profile, *run)
+    records = load_attributions(results, profile, *run)
+    instances = to_explain(profile, *run[:2])
     return tuple(make_reading(one, tokens[one.id], records[one.id]) for one in instances)
 
 
@@ -153,7 +151,7 @@ def readings_table(step: Step) -> Iterator[tuple]:
 
 def _kept_readings(kept: pd.DataFrame, run: Run) -> Iterator[VotedText]:
     """The readings of a run in `readings_table`, whose tokens are stand-ins."""
-    for row in kept[(kept[RUN] == list(run)).all(axis=1)].itertuples():
+    for row in of_run(kept, run).itertuples():
         scores = dict(zip(row.methods, row.scores, strict=True))
         marks = np.array([*row.marks]).reshape(-1, len(row.chunks))
         yield VotedText(row.instance, tuple(_cut_alike(row.chunks)), scores, marks)
@@ -217,7 +215,7 @@ def first_examples(step: Step) -> list[VotedText]:
     run = next((run for run in runs if step.profile.tasks[run[0]].examples), None)
     if run is None:
         return read_run(step, runs[0])[:1]
-    tokens = load_tokens(step.results, step.profile, *run, "examples")
+    tokens = load_tokens(step.results, step.profile, *run, part="examples")
     records = read_by_instance(step.results.attributions(*run, "examples"))
     wanted = examples(run[0], step.profile.tasks[run[0]].examples)
     return [make_reading(i, tokens[i.id], records[i.id]) for i in wanted]

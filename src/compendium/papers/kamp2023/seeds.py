@@ -23,7 +23,7 @@ from attreval.models.scorer import Scorer
 from attreval.models.training import measure_performance
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile
-from compendium.papers.common.runs import load_attributions, reported
+from compendium.papers.common.runs import load_attributions, read_accuracy, reported
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import SIX
 from compendium.papers.pipeline.training import train_on
@@ -94,8 +94,7 @@ def seeds_of_tasks(step: Step) -> Iterator[Study]:
         for seed in seeds if len(seeds) > 1 else ():
             loaded = load_attributions(step.results, step.profile, task, model, seed)
             records = [record for by_method in loaded.values() for record in by_method.values()]
-            trained = ("accuracy", "02_train", step.profile.read_by(task), model, seed)
-            accuracy = float(step.results.read_table(*trained).accuracy[0])
+            accuracy = float(read_accuracy(step, task, model, seed).accuracy)
             found.append(SeedRun(seed, accuracy, _profiles_of(records)))
         if found:
             yield Study(task, model, found)

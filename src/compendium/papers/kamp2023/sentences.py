@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 
 from compendium.config.judges import AgreementSpec
-from compendium.papers.common.sentences import BoldSentence, fill, of_row, sentence, tell
+from compendium.papers.common.sentences import (
+    BoldSentence,
+    farthest,
+    fill,
+    highest,
+    lowest,
+    of_row,
+    sentence,
+    tell,
+)
 from compendium.papers.common.style import task_title
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.agreement import PAIR_KINDS, kind_of
@@ -97,20 +106,17 @@ def _of_summary(
 
 say_pairs = _of_summary(
     "At k = {shown_k.value:.0f} on {task}, {pairs_highest.name} agree most, "
-    "{pairs_highest.value:.2f}, and "
-    "{pairs_lowest.name} least, {pairs_lowest.value:.2f}",
+    "{pairs_highest.value:.2f}, and {pairs_lowest.name} least, {pairs_lowest.value:.2f}",
     "; pairs with random scores reach {pairs_random.value:.2f}",
 )
 say_lengths = _of_summary(
     "on {task} each further token raises agreement by {short_rise.value:.3f} in texts of about "
-    "{short.value:.0f} "
-    "tokens and by {long_rise.value:.3f} in texts of about {long.value:.0f}",
+    "{short.value:.0f} tokens and by {long_rise.value:.3f} in texts of about {long.value:.0f}",
     first=False,
 )
 say_with_people = _of_summary(
     "At k = {shown_k.value:.0f} on {task}, {people_highest.name} agrees most with people, "
-    "{people_highest.value:.2f}, "
-    "and {people_lowest.name} least, {people_lowest.value:.2f}",
+    "{people_highest.value:.2f}, and {people_lowest.name} least, {people_lowest.value:.2f}",
     "; random scores reach {people_random.value:.2f}",
 )
 
@@ -135,8 +141,8 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
         highs = of_task["max"].to_numpy()
         apart.append((lows[:-1] > highs[1:]).all())
     first = part[part.task == part.task.iloc[0]]
-    most = first.loc[first.agreement.idxmax()]
-    least = first.loc[first.agreement.idxmin()]
+    most = highest(first, "agreement")
+    least = lowest(first, "agreement")
     return (
         f"At k = {k} the three groups are separate, in the paper's order, in {sum(apart)} of "
         f"{len(apart)} tasks; on {task_title(most.task)} pairs range from "
@@ -237,7 +243,7 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
     part = compared[(compared.k == k) & (compared.b != PEOPLE)]
     closer = (part.difference_low > 0).sum()
     farther = (part.difference_high < 0).sum()
-    row = part.loc[part.difference.abs().idxmax()]
+    row = farthest(part, "difference")
     moved = of_row(row, "difference", "difference_low", "difference_high", "+")
     return (
         f"Compared with k = {k}, dynamic k surely brings {closer} of {len(part)} pairs closer "
@@ -249,7 +255,7 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
 @sentence
 def say_phrases(phrases: pd.DataFrame) -> str:
     part = phrases[phrases.method != PEOPLE]
-    row = part.loc[part.f1.idxmax()]
+    row = highest(part, "f1")
     means = ", ".join(
         f"{name} {f1:.2f}" for name, f1 in part.groupby("selection", sort=False).f1.mean().items()
     )
@@ -281,15 +287,13 @@ def say_agreement_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.Dat
 
 
 OURS = (
-    "{percent:.1f} % on {task:task} ({runs} runs, {least:.5f} to {most:.5f}; {by_chance:.1f} % "
-    "if they exchange names "
-    "at random in each text, p = {p:.3f})"
+    "{percent:.1f} % on {task:task} ({runs} runs, {least:.5f} to {most:.5f}; {by_chance:.1f} % if "
+    "they exchange names at random in each text, p = {p:.3f})"
 )
 PUBLISHED = "{percent:.1f} % in the published study ({runs} runs, {least:.5f} to {most:.5f})"
 ORDER = (
     " When texts on {task:task} are drawn anew, the same run differs least in {stays:percent} of "
-    "the draws; "
-    "{surely:.0f} of the other {others} surely differ more."
+    "the draws; {surely:.0f} of the other {others} surely differ more."
 )
 
 

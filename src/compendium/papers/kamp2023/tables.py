@@ -20,7 +20,7 @@ from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
 from attreval.metrics.scored_text import majority, overlap, relevance, spaced_marks, token_marks
 from compendium import corpora
 from compendium.config import Run
-from compendium.papers.common.runs import load_tokens, marked_corpus, reported
+from compendium.papers.common.runs import load_tokens, marked_corpus, read_accuracy, reported
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import (
     PEOPLE,
@@ -115,12 +115,7 @@ def _measure(step: Step, runs: list[Run]) -> dict[str, float]:
     dev = corpora.load_task(TASK, "dev")
     test = corpora.load_task(TASK, "test")
     words = [len(" ".join(one.segments).split()) for one in (*dev, *test)]
-    trained_on = step.profile.read_by(TASK)
-    tables = [
-        step.results.read_table("accuracy", "02_train", trained_on, model, seed)
-        for _, model, seed in runs
-    ]
-    trained = pd.concat([table.iloc[:1] for table in tables])
+    trained = [read_accuracy(step, *run) for run in runs]
     return {
         "dev_rows": len(dev),
         "test_rows": len(test),
@@ -128,8 +123,8 @@ def _measure(step: Step, runs: list[Run]) -> dict[str, float]:
         "words_max": max(words),
         "words_mean": np.mean(words),
         "max_len_subtokens": max(step.profile.models[model].max_length for _, model, _ in runs),
-        "train_rows_after_drop": np.mean(trained.train_rows.to_numpy()),
-        "macro_f1_test": np.mean(trained.macro_f1.to_numpy()),
+        "train_rows_after_drop": np.mean([one.train_rows for one in trained]),
+        "macro_f1_test": np.mean([one.macro_f1 for one in trained]),
     }
 
 

@@ -1,6 +1,6 @@
 """Notebook 03: explain one shard of a task's test instances by every method, and at what cost."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,8 @@ from attreval.models.classifier import Classifier
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
 from compendium.corpora.written import printed_instances
-from compendium.papers.common.runs import OtherChoice, examples, marked_corpus, to_explain
+from compendium.papers.common.runs import COSTS, OtherChoice, examples, marked_corpus, to_explain
+from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import load_model
 from compendium.workflow.step import Step
 
@@ -130,26 +131,24 @@ def check_gaps(records: list[Attribution], budget: Budget) -> None:
             )
 
 
-def sum_costs(records: list[Attribution], prediction: Cost, instances: int) -> pd.DataFrame:
+@table_of(f"method instances {' '.join(COSTS)}")
+def sum_costs(records: list[Attribution], prediction: Cost, instances: int) -> Iterator[tuple]:
     """One row a method, and one for the prediction itself: evaluations and tokens per instance."""
     totals = {"prediction": prediction}
     for record in records:
         totals[record.method] = totals.get(record.method, Cost()) + record.cost
-    counts = ("requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients")
-    rows = []
     for method, cost in totals.items():
-        means = [getattr(cost, count) / instances for count in counts]
-        rows.append((method, instances, *means))
-    return pd.DataFrame(rows, columns=["method", "instances", *counts])
+        means = [getattr(cost, count) / instances for count in COSTS]
+        yield method, instances, *means
 
 
-def instance_table(explained: list[Explained]) -> pd.DataFrame:
+@table_of("instance label predicted probability tokens dropped gap gap_share")
+def instance_table(explained: list[Explained]) -> Iterator[tuple]:
     """One row an instance: its prediction, tokens, and what integrated gradients miss.
 
     gap: the largest completeness gap, in logits. gap_share: the same, as a share of the sum owed or
         of one logit.
     """
-    rows = []
     for one in explained:
         gaps = [0.0]
         shares = [0.0]
@@ -158,36 +157,24 @@ def instance_table(explained: list[Explained]) -> pd.DataFrame:
                 owed = abs(record.scores.sum() - record.gap)
                 gaps.append(abs(record.gap))
                 shares.append(abs(record.gap) / max(1.0, owed))
-        row = {
-            "instance": one.instance.id,
-            "label": one.instance.label,
-            "predicted": one.predicted,
-            "probability": float(one.probabilities[one.predicted]),
-            "tokens": len(one.tokens),
-            "dropped": one.tokens.dropped,
-            "gap": max(gaps),
-            "gap_share": max(shares),
-        }
-        rows.append(row)
-    return pd.DataFrame(rows)
+        said = (one.predicted, float(one.probabilities[one.predicted]))
+        read = (len(one.tokens), one.tokens.dropped)
+        yield one.instance.id, one.instance.label, *said, *read, max(gaps), max(shares)
 
 
+@table_of("method precision correlation instances")
 def precision_table(
-    scorer: Scorer,
-    instances: list[Instance],
-    methods: Sequence[str],
-    budget: Budget,
-    names: tuple,
-    target: str,
-) -> pd.DataFrame:
-    """One row a sampled method: how its scores correlate with those in float32."""
+    scorer: Scorer, instances: list[Instance], methods: Iterable[str], *asked: Any
+) -> Iterator[tuple]:
+    """One row a sampled method: how its scores correlate with those in float32.
+
+    asked: what follows the methods in `explain_instances`.
+    """
     checked = instances[:CHECKED]
-    rows = []
     for method in methods:
         if METHODS[method].sampled and scorer.model.family in METHODS[method].families:
-            correlation = _correlate(scorer, checked, method, budget, names, target)
-            rows.append((method, scorer.sampled_precision, correlation, len(checked)))
-    return pd.DataFrame(rows, columns=["method", "precision", "correlation", "instances"])
+            correlation = _correlate(scorer, checked, method, *asked)
+            yield method, scorer.sampled_precision, correlation, len(checked)
 
 
 def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked: Any) -> float:

@@ -11,13 +11,11 @@ from attreval.methods import METHODS
 from compendium import corpora
 from compendium.config import Profile
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.runs import read_shards
-from compendium.papers.common.sentences import of_row, sentence
+from compendium.papers.common.runs import mean_costs, read_shards
+from compendium.papers.common.sentences import highest, lowest, of_row, sentence
 from compendium.papers.common.style import name_run, task_title, use_style
 from compendium.papers.common.tables import table_of
 from compendium.workflow.step import Step
-
-PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients"]
 
 
 def model_table(step: Step) -> pd.DataFrame:
@@ -30,15 +28,7 @@ def model_table(step: Step) -> pd.DataFrame:
 
 def cost_table(step: Step) -> pd.DataFrame:
     """One row a task and method: model evaluations and tokens an instance, over all runs."""
-    shards = read_shards(step, "cost")
-    shards[PER_INSTANCE] = shards[PER_INSTANCE].mul(shards.instances, axis=0)
-    totals = (
-        shards.groupby(["task", "method"], sort=False)[["instances", *PER_INSTANCE]]
-        .sum()
-        .reset_index()
-    )
-    totals[PER_INSTANCE] = totals[PER_INSTANCE].div(totals.instances, axis=0)
-    return totals
+    return mean_costs(read_shards(step, "cost"), ["task", "method"]).reset_index()
 
 
 @table_of(
@@ -145,8 +135,8 @@ def draw_cost(cost: pd.DataFrame) -> Axes:
 @sentence
 def say_trained_models(models: pd.DataFrame) -> str:
     """Which models know their task best and worst, and how many surely know something."""
-    best = models.loc[models.accuracy.idxmax()]
-    worst = models.loc[models.accuracy.idxmin()]
+    best = highest(models, "accuracy")
+    worst = lowest(models, "accuracy")
     sure = (models.accuracy_low > models.majority).sum()
     shown = [
         f"{name_run(row)} at {of_row(row, 'accuracy', 'accuracy_low', 'accuracy_high')}"
@@ -164,7 +154,7 @@ def say_cost(cost: pd.DataFrame) -> str:
     asked = cost[cost.requested > 0]
     if asked.empty:
         return "No method has asked the models anything."
-    most = asked.loc[asked.requested.idxmax()]
+    most = highest(asked, "requested")
     sums = asked.groupby("task", sort=False)[["requested", "reused"]].sum()
     shares = sums.reused / sums.requested
     return (

@@ -4,7 +4,7 @@ import pandas as pd
 
 from attreval.trial.measure import TRIED
 from attreval.trial.run import NULLS
-from compendium.papers.common.sentences import of_row, sentence
+from compendium.papers.common.sentences import farthest, lowest, of_row, sentence
 from compendium.papers.planted.tables import NEEDED
 
 
@@ -37,7 +37,7 @@ def say_short_list(table: pd.DataFrame) -> str:
 def say_separations(cells: pd.DataFrame) -> str:
     """How surely metrics put the truth before random scores, and where they do it least."""
     rows = cells[cells.explainer == "random"]
-    worst = rows.loc[rows.separation.idxmin()]
+    worst = lowest(rows, "separation")
     return (
         f"In {(rows.low > 0.5).sum()} of {len(rows)} combinations of a metric and a planted model "
         f"the truth surely comes before random scores; least often by {TRIED[worst.metric].title} "
@@ -79,7 +79,7 @@ def say_worlds(cells: pd.DataFrame) -> str:
 @sentence
 def say_constant(table: pd.DataFrame) -> str:
     """Which metric gives constant scores most unlike what it gives random ones."""
-    row = table.loc[table.gap.abs().idxmax()]
+    row = farthest(table, "gap")
     return (
         f"{table.title.nunique()} metrics surely give constant scores something else than random "
         f"ones; farthest off is {row.title} in {row.world.replace('_', ' ')}, by "

@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from attreval.core.bootstrap import bootstrap_mean
+from compendium.config import BootstrapSpec
+from compendium.papers.common.tables import mean_low_high, spell
 
 AGREEMENT = ("all", "correct", "wrong")  # predictions of the number of the verb
 CONDITIONS = {
@@ -11,11 +12,12 @@ CONDITIONS = {
     "hit_target": AGREEMENT,
     "hit_feat": AGREEMENT,
 }
+MODEL = ("task", "model", "architecture")
 MOST_ATTRACTORS = 4  # more are counted with these
 
 
 def summarise_hits(
-    hits: pd.DataFrame, draws: int, confidence: float, keys: tuple[str, ...] = ("task", "model")
+    hits: pd.DataFrame, settings: BootstrapSpec, keys: tuple[str, ...] = MODEL
 ) -> pd.DataFrame:
     """Pointing accuracy with its interval: one row a combination of keys, metric, condition and
     method.
@@ -37,39 +39,21 @@ def summarise_hits(
             )
             if not len(values):
                 continue
-            mean, low, high = bootstrap_mean(
-                values.to_numpy(), draws, confidence, "pointing", *key, metric
-            )
+            found = mean_low_high(values, settings, "pointing", *key, metric)
             once = chosen.drop_duplicates(["instance", "seed"])
             right = float(once.correct.mean())
             discarded = float((once.discarded != "").mean())
-            for at, method in enumerate(values.columns):
-                numbers = (mean[at], low[at], high[at], len(values), right, discarded)
-                out.append((*key, metric, condition, method, *numbers))
-    columns = [
-        *keys,
-        "metric",
-        "condition",
-        "method",
-        "accuracy",
-        "low",
-        "high",
-        "instances",
-        "right",
-        "discarded",
-    ]
-    return pd.DataFrame(out, columns=columns)
-
-
-def accuracy_by_attractors(hits: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
-    """`summarise_hits` of agreement by number of attractors, four and more together.
-
-    hits: with `architecture`, if it is to be kept.
-    """
-    counted = hits[hits.attractors.notna()]
-    counted = counted.assign(attractors=counted.attractors.clip(upper=MOST_ATTRACTORS).astype(int))
-    keys = tuple(
-        name for name in ("task", "model", "architecture", "attractors") if name in counted
+            for method, interval in zip(values.columns, found.T, strict=True):
+                counts = (len(values), right, discarded)
+                out.append((*key, metric, condition, method, *interval, *counts))
+    columns = (
+        f"{' '.join(keys)} metric condition method accuracy low high instances right discarded"
     )
+    return pd.DataFrame(out, columns=spell(columns))
+
+
+def accuracy_by_attractors(hits: pd.DataFrame, settings: BootstrapSpec) -> pd.DataFrame:
+    """`summarise_hits` of agreement by number of attractors, four and more together."""
+    counted = hits.assign(attractors=hits.attractors.clip(upper=MOST_ATTRACTORS).astype(int))
     in_order = counted.sort_values("attractors", kind="stable")
-    return summarise_hits(in_order, draws, confidence, keys)
+    return summarise_hits(in_order, settings, (*MODEL, "attractors"))

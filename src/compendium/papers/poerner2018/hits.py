@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.alignment import overlap_shares
-from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.tables import read_by_instance
 from attreval.methods import METHODS
 from attreval.metrics import pointing_game
@@ -23,7 +22,7 @@ from compendium.config import PointingSpec, Profile, Run
 from compendium.corpora import TASKS
 from compendium.papers.common import runs
 from compendium.papers.common.runs import Records, reported
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.poerner2018.accuracy import accuracy_by_attractors, summarise_hits
 from compendium.papers.poerner2018.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import BLOCKS, TASKS_OF
@@ -107,10 +106,7 @@ def read_predictions(step: Step) -> pd.Series:
 
 def pointing_accuracy(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     """Pointing accuracy with its interval; see `summarise_hits`."""
-    keys = ("task", "model", "architecture")
-    return summarise_hits(
-        hits, step.profile.bootstrap.draws, step.profile.bootstrap.confidence, keys
-    )
+    return summarise_hits(hits, step.profile.bootstrap)
 
 
 def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
@@ -121,8 +117,7 @@ def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     asked = hits[hits.attractors.notna()]
     largest = asked.drop_duplicates(["task", "instance"]).task.value_counts()
     chosen = asked[asked.task == largest.index[0]] if len(largest) else asked
-    bootstrap = step.profile.bootstrap
-    return accuracy_by_attractors(chosen, bootstrap.draws, bootstrap.confidence)
+    return accuracy_by_attractors(chosen, step.profile.bootstrap)
 
 
 def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
@@ -181,8 +176,7 @@ def block_table(summary: pd.DataFrame) -> Iterator[dict]:
 
 @table_of(
     "task experiment trained_on model architecture accuracy published ours_less_published "
-    "discarded published_low "
-    "published_high"
+    "discarded published_low published_high"
 )
 def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tuple]:
     """One row per explained task and model: accuracy and discarded texts, ours and theirs.
@@ -202,13 +196,8 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
             continue
         experiment = experiments[task]
         architecture = architecture_names(profile, task)[model]
-        trained_on = profile.read_by(task)
         seeds = profile.task_of(task, model).seeds
-        found = [
-            step.results.read_table("accuracy", "02_train", trained_on, model, seed)
-            for seed in seeds
-        ]
-        own = float(np.mean([table.accuracy.iloc[0] for table in found]))
+        own = float(np.mean([runs.read_accuracy(step, task, model, s).accuracy for s in seeds]))
         corpus = experiment.removesuffix(" hybrid").removesuffix(" manual").replace(" ", "_")
         theirs = accuracy.loc[corpus].get(architecture, np.nan)
         part = summary[
@@ -221,7 +210,7 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
         yield (
             task,
             experiment,
-            trained_on,
+            profile.read_by(task),
             model,
             architecture,
             own,
@@ -393,16 +382,13 @@ def read_common(kept: pd.DataFrame) -> Iterator[WordsInCommon]:
 
 
 @table_of("task model seed share low high instances")
-def same_word_share(step: Step, first: str = PAIR[0], second: str = PAIR[1]) -> Iterator[tuple]:
-    """One row per run of the CNN: in which share of texts two methods point at the same word."""
-    bootstrap = step.profile.bootstrap
+def same_word_share(step: Step) -> Iterator[tuple]:
+    """One row per run of the CNN: in which share of texts these two point at the same word."""
     of_run: dict[Run, list[float]] = {}
     for one in words_in_common(step):
-        if {first, second} <= set(one.methods):
-            share = one.shares[one.methods.index(first), one.methods.index(second)]
+        if set(PAIR) <= set(one.methods):
+            share = one.shares[*map(one.methods.index, PAIR)]
             of_run.setdefault(one.run, []).append(share)
     for run, same in of_run.items():
-        found = bootstrap_mean(
-            np.array(same), bootstrap.draws, bootstrap.confidence, "same word", *run
-        )
+        found = mean_low_high(same, step.profile.bootstrap, "same word", *run)
         yield *run, *map(float, found), len(same)

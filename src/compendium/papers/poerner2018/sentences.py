@@ -8,7 +8,7 @@ import pandas as pd
 from attreval.metrics.pointing_game import BASELINES
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import BoldSentence, list_rows, of_row, sentence
+from compendium.papers.common.sentences import BoldSentence, farthest, list_rows, of_row, sentence
 from compendium.papers.common.style import name_run
 
 KINDS = {  # what a block of hits is about
@@ -43,9 +43,8 @@ def say_beside_published(table: pd.DataFrame) -> str:
     by_block = apart.groupby([both.experiment, both.metric, both.condition]).mean()
     return (
         f"In {inside} of {len(both)} cells the published value lies in our interval; ours differ "
-        "from it by "
-        f"{apart.mean():+.2f} on average, from {by_block.min():+.2f} to {by_block.max():+.2f} "
-        f"depending on the kind of text."
+        f"from it by {apart.mean():+.2f} on average, from {by_block.min():+.2f} to "
+        f"{by_block.max():+.2f} depending on the kind of text."
     )
 
 
@@ -55,10 +54,8 @@ def say_chance(exceptions: pd.DataFrame, blocks: pd.DataFrame) -> str:
     row = exceptions.loc[(exceptions.accuracy - exceptions.random).idxmin()]
     return (
         f"In {len(exceptions)} of {blocks.cells.sum():.0f} cells a method does not surely beat a "
-        "random word; weakest "
-        f"is {name_method(row.method)} on {name_run(row)} with {of_row(row, 'accuracy')} hits, a "
-        "random word has "
-        f"{row.random:.2f}."
+        f"random word; weakest is {name_method(row.method)} on {name_run(row)} with "
+        f"{of_row(row, 'accuracy')} hits, a random word has {row.random:.2f}."
     )
 
 
@@ -68,13 +65,11 @@ def say_pointing_choices(choices: pd.DataFrame) -> str:
     known = choices[choices.largest.notna()]
     if known.empty:
         return ""
-    row = known.loc[known.largest.abs().idxmax()]
+    row = farthest(known, "largest")
     return (
         f"The choice that matters most is {row.choice.replace('_', ' ')}: {row.value} instead of "
-        f"{row.instead_of} "
-        f"moves {name_method(row.method)} by {row.largest:+.2f} and all methods by "
-        f"{row.change:+.2f} on average "
-        f"(n = {row.texts})."
+        f"{row.instead_of} moves {name_method(row.method)} by {row.largest:+.2f} and all methods "
+        f"by {row.change:+.2f} on average (n = {row.texts})."
     )
 
 
@@ -98,9 +93,8 @@ def say_attractors(table: pd.DataFrame) -> str:
         return ""
     fall = means[True] - means[False]
     return (
-        f"With one attractor or more, hits on the subject change by {fall.mean():+.2f} on "
-        "average, from "
-        f"{fall.min():+.2f} ({name_method(fall.idxmin())}) to {fall.max():+.2f} "
+        f"With one attractor or more, hits on the subject change by {fall.mean():+.2f} on average, "
+        f"from {fall.min():+.2f} ({name_method(fall.idxmin())}) to {fall.max():+.2f} "
         f"({name_method(fall.idxmax())})."
     )
 

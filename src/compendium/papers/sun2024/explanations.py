@@ -41,7 +41,7 @@ from attreval.methods.spans import pair_scores
 from attreval.models.classifier import Classifier
 from attreval.models.scorer import Scorer
 from compendium import corpora
-from compendium.config import Profile
+from compendium.config import Profile, Run
 from compendium.papers.common.tables import table_of
 from compendium.papers.pipeline.explaining import open_scorer, precision_table, sum_costs
 from compendium.project import Results
@@ -110,27 +110,22 @@ def explain_types(step: Step) -> TypedExplanations:
         [a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully)
     )
     precision = precision_table(scorer, evaluated, methods, budget, names, "predicted")
-    rows = [
-        (
-            e.instance.id,
-            e.instance.label,
-            e.predicted,
-            len(e.tokens.content),
-            m,
-            len(a.scores),
-            abs(a.gap),
-        )
-        for e in explained
-        for m, a in e.attributions.items()
-    ]
-    columns = ["instance", "label", "predicted", "tokens", "method", "pieces", "gap"]
     return TypedExplanations(
         cost=cost[cost.method != "prediction"],
         precision=precision,
-        instances=pd.DataFrame(rows, columns=columns),
+        instances=_explained_table(explained),
         example=_first_features(fully[0]),
         heads=_explain_by_other_heads(step, scorer, explained, budget, names),
     )
+
+
+@table_of("instance label predicted tokens method pieces gap")
+def _explained_table(explained: list[Explained]) -> Iterator[tuple]:
+    """One row an instance and method."""
+    for e in explained:
+        about = (e.instance.id, e.instance.label, e.predicted, len(e.tokens.content))
+        for method, record in e.attributions.items():
+            yield *about, method, len(record.scores), abs(record.gap)
 
 
 def _explain_by_other_heads(
@@ -186,7 +181,7 @@ def _attend(
 
 
 def load_head_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
+    results: Results, profile: Profile, *run: *Run
 ) -> tuple[dict[str, pd.Series], dict[str, dict[str, dict[str, Attribution]]]]:
     """(choice -> head of each instance, choice -> instance id -> method -> record).
 
@@ -195,14 +190,10 @@ def load_head_attributions(
     """
     where = "07_sun2024_explanations"
     parts = range(profile.diagnosis.parts)
-    heads = pd.concat(
-        [results.read_table("heads", where, task, model, seed, part) for part in parts]
-    )
+    heads = pd.concat([results.read_table("heads", where, *run, part) for part in parts])
     others = {}
     for choice in HEAD_CHOICES[1:]:
-        paths = [
-            results.typed_attributions(task, model, seed, f"{part}-{choice}") for part in parts
-        ]
+        paths = [results.typed_attributions(*run, f"{part}-{choice}") for part in parts]
         others[choice] = read_by_instance(*(results.existing(path, where) for path in paths))
     return {
         choice: own.set_index("instance")["head"] for choice, own in heads.groupby("head_choice")

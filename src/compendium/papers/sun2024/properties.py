@@ -43,6 +43,7 @@ from compendium.papers.common.runs import (
     load_typed_attributions,
     with_evidence,
 )
+from compendium.papers.common.tables import put_together
 from compendium.papers.common.trained_models import open_run
 from compendium.project import Results
 from compendium.workflow.step import Step
@@ -88,38 +89,26 @@ def measure_properties(step: Step) -> Properties:
     """The properties of every instance, technique and type, in all runs that are evaluated so."""
     profile = step.profile
     jobs = [
-        (step.results, profile, *run, start)
+        (step.results, profile, run, start)
         for run in profile.explained_runs("diagnosis")
         for start in range(0, profile.diagnosis.rows, TOGETHER)
     ]
-    parts = step.side_by_side(
-        _measure_part, jobs, f"measuring properties, {TOGETHER} instances a part"
-    )
-    step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, parts, strict=True))
-    found = [vars(of_part) for of_part, _ in parts]
+    said = f"measuring properties, {TOGETHER} instances a part"
+    found = list(map(vars, step.ask_side_by_side(_measure_part, jobs, said)))
     return Properties(
         **{name: put_together([of_part[name] for of_part in found]) for name in found[0]}
     )
 
 
-def put_together(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other.
-
-    The columns of an empty frame have no type, and would take that of others.
-    """
-    return pd.concat([one for one in frames if len(one)] or frames[:1], ignore_index=True)
-
-
 def _measure_part(
-    results: Results, profile: Profile, task: str, model: str, seed: int, start: int
+    results: Results, profile: Profile, run: Run, start: int
 ) -> tuple[Properties, dict[str, Cost]]:
     """The four tables of the instances from `start`, and what they cost."""
     settings = profile.diagnosis
-    run = (task, model, seed)
     scorer = open_run(results, profile, run)
     records = load_typed_attributions(results, profile, *run)
-    evidence = borrowed_evidence(task)
-    part = evaluated_instances(profile, task)[start : start + TOGETHER]
+    evidence = borrowed_evidence(run[0])
+    part = evaluated_instances(profile, run[0])[start : start + TOGETHER]
     ranked = [rank_instance(i, records[i.id], scorer.model, settings, run, evidence) for i in part]
     jobs = []
     for one in ranked:

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import list_rows, of_row, sentence
+from compendium.papers.common.sentences import highest, list_rows, lowest, of_row, sentence
 from compendium.papers.common.style import name_run
 
 TYPES = {"token": "tokens", "pair": "pairs", "span": "spans", "combined": "combined spans"}
@@ -24,20 +24,20 @@ def _which(row: pd.Series) -> str:
 def say_faithfulness(table: pd.DataFrame) -> str:
     typed = table[table.type.isin(TYPES)]
     shown = []
-    for measure, word, sign in (
-        ("comprehensiveness", "comprehensive", 1),
-        ("sufficiency", "sufficient", -1),
+    for measure, word, best in (
+        ("comprehensiveness", "comprehensive", highest),
+        ("sufficiency", "sufficient", lowest),
     ):
         rows = typed[typed.measure == measure]
         if len(rows):
-            row = rows.loc[(sign * rows["mean"]).idxmax()]
+            row = best(rows, "mean")
             shown.append(f"most {word} explanations are {_which(row)}, {of_row(row, 'mean')}")
     return f"The {'; the '.join(shown)}." if shown else "Nothing was masked."
 
 
 @sentence
 def say_agreement(table: pd.DataFrame) -> str:
-    row = table.loc[table["mean"].idxmax()]
+    row = highest(table, "mean")
     return (
         f"Closest to people's marks are {_which(row)}, {row.measure.replace('_', ' ')} "
         f"{of_row(row, 'mean')}."
@@ -47,7 +47,7 @@ def say_agreement(table: pd.DataFrame) -> str:
 @sentence
 def say_complexity(table: pd.DataFrame) -> str:
     rows = table[(table.measure == "entropy") & table.type.isin(TYPES)]
-    row = rows.loc[rows["mean"].idxmin()]
+    row = lowest(rows, "mean")
     run = ["task", "model", "seed", "technique", "type"]
     random = table[(table[run] == row[run]).all(axis=1) & (table.measure == "random")]
     beside = f" (as many random scores: {of_row(random.iloc[0], 'mean')})" if len(random) else ""
@@ -59,7 +59,7 @@ def say_agents(learned: pd.DataFrame, agents: pd.DataFrame) -> str:
     said = f"Agents have learned to predict {learned.learned.sum()} of {len(learned)} models"
     if agents.gain.isna().all():
         return said
-    row = agents.loc[agents.gain.idxmax()]
+    row = highest(agents, "gain")
     gain = (
         f"the largest gain, {of_row(row, 'gain', sign='+')} points of F1, comes from "
         f"{_which(row)} (as {row.form})"
@@ -71,14 +71,12 @@ def say_agents(learned: pd.DataFrame, agents: pd.DataFrame) -> str:
 
 @sentence
 def say_leaks(leaks: pd.DataFrame) -> str:
-    row = leaks.loc[leaks.positions.idxmax()]
+    row = highest(leaks, "positions")
     surely = (leaks.beyond_low > 0).sum()
     return (
         f"The positions of {surely} of {len(leaks)} explanations, without a word, surely predict "
-        "the class better than "
-        f"the lengths of the texts do; best are those of {_which(row)}, F1 "
-        f"{of_row(row, 'positions')} (lengths: "
-        f"{row.lengths:.2f})."
+        f"the class better than the lengths of the texts do; best are those of {_which(row)}, F1 "
+        f"{of_row(row, 'positions')} (lengths: {row.lengths:.2f})."
     )
 
 
@@ -117,7 +115,7 @@ def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
         return said
     return (
         f"{said}. The highest comprehensiveness of spans is "
-        f"{of_row(spans.loc[spans['mean'].idxmax()], 'mean')}"
+        f"{of_row(highest(spans, 'mean'), 'mean')}"
     )
 
 
@@ -126,12 +124,11 @@ def say_rules(rules: pd.DataFrame) -> str:
     means = rules.groupby("rule", sort=False).comprehensiveness_beyond_units.agg(
         ["mean", "min", "max"]
     )
-    row = means.loc[means["mean"].idxmax()]
+    row = highest(means, "mean")
     return (
-        f"Compared with as many single tokens, spans by {row.name.replace('_', ' ')} are the "
-        "most comprehensive: "
-        f"{row['mean']:+.2f} on average ({row['min']:+.2f} to {row['max']:+.2f}, depending on "
-        "technique and model)."
+        f"Compared with as many single tokens, spans by {row.name.replace('_', ' ')} are the most "
+        f"comprehensive: {row['mean']:+.2f} on average ({row['min']:+.2f} to {row['max']:+.2f}, "
+        "depending on technique and model)."
     )
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from compendium.config import ModelSpec
-from compendium.papers.common.runs import RUN, reported
-from compendium.papers.common.tables import mean_low_high, table_of
-from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties, put_together
+from compendium.papers.common.runs import RUN, read_accuracy, reported
+from compendium.papers.common.tables import mean_low_high, put_together, table_of
+from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties
 from compendium.workflow.step import Step
 
 CELL = [*RUN, "technique", "type"]
@@ -203,11 +203,7 @@ def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> 
     settings = profile.diagnosis
     for task, model in dict.fromkeys(run[:2] for run in profile.explained_runs("diagnosis")):
         seeds = profile.task_of(task, model).seeds
-        trained = [
-            step.results.read_table("accuracy", "02_train", profile.read_by(task), model, s)
-            for s in seeds
-        ]
-        f1 = 100 * float(np.mean([table.macro_f1.iloc[0] for table in trained]))
+        f1 = 100 * float(np.mean([read_accuracy(step, task, model, s).macro_f1 for s in seeds]))
         theirs = published.get(
             (CORPORA.get(task, task), model_family(profile.models[model])), np.nan
         )

@@ -25,7 +25,7 @@ from attreval.metrics.diagnosticity import (
 )
 from attreval.metrics.protocol import Protocol
 from compendium.config import Profile
-from compendium.papers.common.tables import mean_low_high, table_of
+from compendium.papers.common.tables import mean_low_high, spell, table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, ROW, ErasureValues
 from compendium.papers.zhao2023.settings import (
@@ -217,19 +217,8 @@ def diagnosticity_summary(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
                 row["difference"] = value - means.loc[name, hard]
                 row["p"] = sign_flip_test(by_text, generator("sign flips", metric, by, name))
             rows.append(row)
-    columns = [
-        "metric",
-        "diagnosticity",
-        "difference",
-        "p",
-        "q",
-        "rank_sum",
-        "paired",
-        "pairs",
-        "texts",
-        "least",
-    ]
-    table = pd.DataFrame(rows, columns=[by, *columns])
+    columns = f"{by} metric diagnosticity difference p q rank_sum paired pairs texts least"
+    table = pd.DataFrame(rows, columns=spell(columns))
     return table.assign(q=adjust(table.p.to_numpy(float)))
 
 
@@ -353,8 +342,8 @@ def _summarise(pairs: pd.DataFrame, by: Sequence[str], step: Step) -> pd.DataFra
             row["ties"] = mean_of_texts(part, part[f"tie_{metric}"])
             row["chance"] = mean_of_texts(part, part[f"chance_{metric}"])
             rows.append(row | {"above_chance": mean - row["chance"]})
-    numbers = ["diagnosticity", "low", "high", "ties", "chance", "above_chance", "texts", "least"]
-    return pd.DataFrame(rows, columns=[*by, "rule", "metric", *numbers])
+    numbers = "diagnosticity low high ties chance above_chance texts least"
+    return pd.DataFrame(rows, columns=spell(f"{' '.join(by)} rule metric {numbers}"))
 
 
 def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:

@@ -102,21 +102,18 @@ def evaluate_erasure(step: Step) -> ErasureValues:
     profile = step.profile
     jobs = []
     lengths = []
-    for task, model, seed in profile.explained_runs("faithfulness"):
-        for start in range(0, profile.rows_explained(task, model), TOGETHER):
-            jobs.append((step.results, profile, task, model, seed, start))
-            lengths.append(profile.models[model].max_length)
+    for run in profile.explained_runs("faithfulness"):
+        for start in range(0, profile.rows_explained(*run[:2]), TOGETHER):
+            jobs.append((step.results, profile, run, start))
+            lengths.append(profile.models[run[1]].max_length)
     # the longest texts first: no process is left alone with them at the end
     order = np.argsort(-np.array(lengths), kind="stable")
-    done = step.side_by_side(
+    done = step.ask_side_by_side(
         _evaluate_part, [jobs[j] for j in order], f"erasing, {TOGETHER} instances a part"
     )
     parts = [done[at] for at in np.argsort(order)]
-    step.note_evaluations(
-        (task, costs) for (_, _, task, *_), (_, _, costs) in zip(jobs, parts, strict=True)
-    )
-    curves = pd.concat([of_part for of_part, _, _ in parts], ignore_index=True)
-    values = pd.concat([of_part for _, of_part, _ in parts], ignore_index=True)
+    curves = pd.concat([of_part for of_part, _ in parts], ignore_index=True)
+    values = pd.concat([of_part for _, of_part in parts], ignore_index=True)
 
     def of_role(role: str) -> pd.DataFrame:
         return curves[curves.role == role].drop(columns="role").reset_index(drop=True)
@@ -125,14 +122,13 @@ def evaluate_erasure(step: Step) -> ErasureValues:
 
 
 def _evaluate_part(
-    results: Results, profile: Profile, task: str, model: str, seed: int, start: int
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Cost]]:
-    """(curves, values, costs by account) of the instances from `start`; see ErasureValues."""
-    run = (task, model, seed)
+    results: Results, profile: Profile, run: Run, start: int
+) -> tuple[tuple[pd.DataFrame, pd.DataFrame], dict[str, Cost]]:
+    """(curves and values, costs by account) of the instances from `start`; see ErasureValues."""
     scorer = open_run(results, profile, run)
     records = load_records_once(results, profile, *run)
-    chosen = to_explain(profile, task, model)[start : start + TOGETHER]
-    return (*erase_each(scorer, profile, run, enumerate(chosen, start), records), scorer.costs)
+    chosen = to_explain(profile, *run[:2])[start : start + TOGETHER]
+    return erase_each(scorer, profile, run, enumerate(chosen, start), records), scorer.costs
 
 
 def erase_printed(step: Step, run: Run, printed: PrintedText) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import pandas as pd
 
 from attreval.metrics import FAITHFULNESS, METRICS
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import list_rows, of_row, sentence
+from compendium.papers.common.sentences import highest, list_rows, lowest, of_row, sentence
 from compendium.papers.common.style import task_title
 
 MEASURES = {metric: METRICS[metric].title for metric in FAITHFULNESS}
@@ -17,7 +17,7 @@ def say_area(area: pd.DataFrame) -> str:
     methods = part[part.method != "random"]
     if methods.empty:
         return "No method is erased by."
-    best = methods.loc[methods["mean"].idxmax()]
+    best = highest(methods, "mean")
     random = part[part.method == "random"]
     floor = f", random scores {of_row(random.iloc[0], 'mean')}" if len(random) else ""
     surely = (methods.low > (random.high.iloc[0] if len(random) else 0)).sum()
@@ -36,8 +36,7 @@ def say_data(table: pd.DataFrame) -> str:
     apart = known.f1 - known.published_f1
     return (
         f"Our macro F1 differs from the published one by {apart.mean():+.1f} points on average, "
-        "from "
-        f"{apart.min():+.1f} ({task_title(known.task[apart.idxmin()])}) to {apart.max():+.1f} "
+        f"from {apart.min():+.1f} ({task_title(known.task[apart.idxmin()])}) to {apart.max():+.1f} "
         f"({task_title(known.task[apart.idxmax()])})."
     )
 
@@ -55,13 +54,11 @@ def say_sizes(curves: pd.DataFrame) -> str:
         if rows.empty:
             continue
         means = rows.groupby("ratio")["mean"].mean()
-        best = rows.loc[rows["mean"].idxmax()]
+        best = highest(rows, "mean")
         shown.append(
             f"{title} goes from {means.iloc[0]:.2f} with {100 * means.index[0]:.0f} % of the "
-            "tokens to "
-            f"{means.iloc[-1]:.2f} with {100 * (means.index[-1]):.0f} %, mean over methods, and "
-            "is highest for "
-            f"{name_method(best.method)} ({of_row(best, 'mean')})"
+            f"tokens to {means.iloc[-1]:.2f} with {100 * (means.index[-1]):.0f} %, mean over "
+            f"methods, and is highest for {name_method(best.method)} ({of_row(best, 'mean')})"
         )
     return (
         f"On {task_title(part.task.iloc[0])} {' and '.join(shown)}."
@@ -73,7 +70,7 @@ def say_sizes(curves: pd.DataFrame) -> str:
 @sentence
 def say_diagnosticity(by_method: pd.DataFrame, cells: pd.DataFrame) -> str:
     """The mean diagnosticity of each measure (Table 2), and the highest cell (Table 6)."""
-    row = cells.loc[cells.diagnosticity.idxmax()]
+    row = highest(cells, "diagnosticity")
     surely = (cells.low > 0.5).groupby(cells.metric).agg(["sum", "size"])
     averages = by_method[by_method.method == "average"].set_index("metric").diagnosticity
     if averages.empty:
@@ -86,8 +83,7 @@ def say_diagnosticity(by_method: pd.DataFrame, cells: pd.DataFrame) -> str:
     )
     return (
         f"Mean diagnosticity is {shown}; the highest cell is {MEASURES[row.metric]} of "
-        f"{name_method(row.method)} on "
-        f"{task_title(row.task)}, {of_row(row, 'diagnosticity')}."
+        f"{name_method(row.method)} on {task_title(row.task)}, {of_row(row, 'diagnosticity')}."
     )
 
 
@@ -115,14 +111,12 @@ def say_ratios(ratios: pd.DataFrame) -> str:
     soft = part[part.ratio.isna()]
     if hard.empty or soft.empty:
         return "One of the two kinds of measures is not here."
-    best = hard.loc[hard.diagnosticity.idxmax()]
-    level = soft.loc[soft.diagnosticity.idxmax()]
+    best = highest(hard, "diagnosticity")
+    level = highest(soft, "diagnosticity")
     return (
         f"On {task_title(best.task)} {MEASURES[best.metric]} is most diagnostic with "
-        f"{100 * best.ratio:.0f} % of the "
-        f"tokens, {of_row(best, 'diagnosticity')}; the better of the soft metrics, "
-        f"{MEASURES[level.metric]}, reaches "
-        f"{of_row(level, 'diagnosticity')}."
+        f"{100 * best.ratio:.0f} % of the tokens, {of_row(best, 'diagnosticity')}; the better of "
+        f"the soft metrics, {MEASURES[level.metric]}, reaches {of_row(level, 'diagnosticity')}."
     )
 
 
@@ -130,11 +124,9 @@ def say_ratios(ratios: pd.DataFrame) -> str:
 def say_draws(draws: pd.DataFrame) -> str:
     sds = draws[["soft_nc_sd", "soft_ns_sd"]]
     return (
-        "From one random mask to the next, a text's Soft-NC moves by "
-        f"{sds.soft_nc_sd.mean():.2f} and its Soft-NS by "
-        f"{sds.soft_ns_sd.mean():.2f} (standard deviations, {sds.min().min():.2f} to "
-        f"{sds.max().max():.2f} depending "
-        f"on task and method)."
+        f"From one random mask to the next, a text's Soft-NC moves by {sds.soft_nc_sd.mean():.2f} "
+        f"and its Soft-NS by {sds.soft_ns_sd.mean():.2f} (standard deviations, "
+        f"{sds.min().min():.2f} to {sds.max().max():.2f} depending on task and method)."
     )
 
 
@@ -144,18 +136,16 @@ def say_scale(keep: pd.DataFrame) -> str:
     part = keep[keep.setting == "main"]
     if part.empty:
         return "The main protocol has no soft measure here."
-    least = part.loc[part.keep_rate.idxmin()]
-    most = part.loc[part.keep_rate.idxmax()]
+    least = lowest(part, "keep_rate")
+    most = highest(part, "keep_rate")
     weights = part.pairs / part.pairs.sum()
     follows = (part.follows_ns * weights).sum()
     return (
-        f"Min-max strengths keep from {100 * least.keep_rate:.0f} % "
-        f"({name_method(least.method)}) to "
-        f"{100 * most.keep_rate:.0f} % ({name_method(most.method)}) of a text; the side that "
-        "keeps more wins "
-        f"{100 * follows:.0f} % of the decided pairs of Soft-NS "
-        f"({100 * part.follows_ns.min():.0f} % to "
-        f"{100 * part.follows_ns.max():.0f} %, depending on the method)."
+        f"Min-max strengths keep from {100 * least.keep_rate:.0f} % ({name_method(least.method)}) "
+        f"to {100 * most.keep_rate:.0f} % ({name_method(most.method)}) of a text; the side that "
+        f"keeps more wins {100 * follows:.0f} % of the decided pairs of Soft-NS "
+        f"({100 * part.follows_ns.min():.0f} % to {100 * part.follows_ns.max():.0f} %, depending "
+        "on the method)."
     )
 
 
@@ -171,8 +161,7 @@ def say_drivers(largest: pd.DataFrame, drivers: pd.DataFrame) -> str:
     rows = largest[["metric", "change"]].merge(drivers, on="change")
     return list_rows(
         "“{row.title}” lowers {row.measure} most, by {row:+moved low high} to {row.value:.2f} "
-        "(published "
-        "{row.published:.2f})",
+        "(published {row.published:.2f})",
         _of_metric(rows),
     )
 
