@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
+import pandas as pd
 import pytest
 from reference import CHECKOUT
 from typer.testing import CliRunner
@@ -328,6 +329,15 @@ def test_claims_print_what_notebooks_have_found(tmp_path, monkeypatch):
     assert "with random scores +0.000" in printed and "claimed above 0" in printed
     conclusions = sum(one.kind == "conclusion" for one in claims)
     assert f"{conclusions - 1} not testable here" in printed and "1 reproduced" in printed
+    cell = {"experiment": "yelp hybrid", "task": "hybrid_yelp", "metric": "hybrid", "method": "lrp"}
+    cell |= {"architecture": "GRU", "condition": "all", "confidence": "H", "published": 0.8}
+    hits = pd.DataFrame([cell | {"ours": 0.5, "low": 0.4, "high": 0.6}])
+    hits.to_csv(tmp_path / "smoke" / "tables" / "04_poerner2018_table2.csv", index=False)
+    parts = json.loads(call("claims", "--profile", "smoke", "--published", "--json").stdout)
+    assert [(one["part"], one["distance"], one["inside"]) for one in parts] == [
+        ("Table 2, yelp hybrid", 0.3, 0)
+    ]
+    assert "Table 2, yelp hybrid" in call("claims", "--profile", "smoke", "--published").stdout
 
 
 def test_a_language_model_is_checked_explained_and_evaluated_by_a_template(tmp_path):
