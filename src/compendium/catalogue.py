@@ -18,13 +18,15 @@ def list_models() -> list[dict]:
             start = spec.weights or "scratch" + (
                 f", {spec.embeddings} embeddings" if spec.embeddings else ""
             )
-            row = {
-                "profile": profile,
-                "name": name,
-                "architecture": spec.architecture,
-                "from": start,
-            }
-            rows.append(row | {"max_length": spec.max_length})
+            rows.append(
+                {
+                    "profile": profile,
+                    "name": name,
+                    "architecture": spec.architecture,
+                    "from": start,
+                    "max_length": spec.max_length,
+                }
+            )
     return rows
 
 
@@ -39,11 +41,15 @@ def list_notebooks() -> list[dict]:
 
 def list_profiles() -> list[dict]:
     """Profiles with their tasks and methods."""
-    found = map(config.load_profile, config.profiles())
     return [
-        {"name": one.name, "tasks": list(one.tasks), "models": list(one.models)}
-        | {"methods": len(one.explain.methods), "threads": one.threads}
-        for one in found
+        {
+            "name": one.name,
+            "tasks": list(one.tasks),
+            "models": list(one.models),
+            "methods": len(one.explain.methods),
+            "threads": one.threads,
+        }
+        for one in map(config.load_profile, config.profiles())
     ]
 
 

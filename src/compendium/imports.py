@@ -70,9 +70,9 @@ def _offers(source: str) -> bool:
 
 def code_digest(files: Iterable[Path]) -> str:
     """One SHA-256 over the names of files and their code, without comments and docstrings."""
-    lines = []
-    for path in files:
-        lines.append(f"{module_name(path)} {_digest_source(path.read_text(encoding='utf-8'))}")
+    lines = [
+        f"{module_name(path)} {_digest_source(path.read_text(encoding='utf-8'))}" for path in files
+    ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 

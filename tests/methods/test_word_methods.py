@@ -139,7 +139,7 @@ def test_limsse_on_short_and_long_texts():
                     fit = np.linalg.lstsq(design, y[loss], rcond=None)[0]
                     assert_allclose(design @ values, design @ fit, atol=1e-3)
                 else:
-                    errors = limsse.logistic(design @ values) - y[loss]
+                    errors = networks.logistic(design @ values) - y[loss]
                     slope = design.T @ errors / len(cuts) + 2e-6 * values
                     assert np.abs(slope).max() < 1e-5
 

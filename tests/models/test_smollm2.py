@@ -8,8 +8,8 @@ from scipy.stats import spearmanr
 
 import attreval as av
 from attreval.api.explaining import score_by
+from attreval.models.loading import new_classifier
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import new_transformer
 from compendium.config import ModelSpec
 from compendium.corpora.fetch.fetching import fetch_all
 from compendium.corpora.fetch.pretrained import resolve_weights
@@ -79,7 +79,7 @@ def test_probabilities_are_those_of_the_whole_prompt_read_by_transformers(model)
 
 def test_its_weights_start_a_classifier_that_can_be_saved(file, model, tmp_path):
     spec = ModelSpec(weights="smollm2")
-    made = new_transformer(spec, ("a", "b"), ("test",), resolve=resolve_weights)
+    made = new_classifier(spec, ("a", "b"), ("test",), [], resolve=resolve_weights)
     made.save(tmp_path)
     with safe_open(tmp_path / "model.safetensors", "pt") as saved:
         for name, weights in model.network.model.state_dict().items():

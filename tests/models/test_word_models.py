@@ -19,7 +19,7 @@ from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer
 from attreval.models.training import measure_performance, train
 from attreval.models.words import layers
-from attreval.models.words.classifier import load_word_classifier, new_word_classifier
+from attreval.models.words.classifier import new_word_classifier
 from attreval.models.words.vocabulary import (
     WordVectors,
     count_words,
@@ -208,11 +208,9 @@ def test_the_rate_is_halved_after_stagnant_checks(tmp_path, monkeypatch):
     assert rates == pytest.approx([1, 1, 1, 0.5, 0.5, 0.25])
 
 
-def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
+def test_what_is_missing_or_contradictory_is_an_error():
     with pytest.raises(ValueError, match="a gru needs `hidden`, and no weights"):
         ModelSpec(architecture="gru", weights="minilm", hidden=8)
-    with pytest.raises(FileNotFoundError, match=r"words.json is missing"):
-        load_word_classifier(tmp_path)
     spec = ModelSpec(architecture="gru", hidden=8, embeddings="glove")
     with pytest.raises(ValueError, match="starts from glove embeddings, but none were given"):
         new_word_classifier(spec, ("a", "b"), (1,), models.toy(4), "small", "cpu")

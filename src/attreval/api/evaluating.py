@@ -154,10 +154,10 @@ def evaluate(
     asking = [name for name in wanted if "model" in METRICS[name].needs]
     _ask_model(model, explanations, texts, asking)
     order = [*methods, RANDOM]
-    by_metric = {}
-    for name in wanted:
-        values = [[_value_of(text, name, method) for method in order] for text in texts]
-        by_metric[name] = np.array(values, dtype=float)
+    by_metric = {
+        name: np.array([[_value_of(text, name, m) for m in order] for text in texts], dtype=float)
+        for name in wanted
+    }
     if not each_text:
         return _means(by_metric, explanations, order, draws, confidence, seed)
     places = pd.MultiIndex.from_product([range(len(texts)), order], names=TEXT_COLUMNS[:2])
@@ -291,9 +291,7 @@ def _scored_text(
     methods = [method for method in explanations.methods if method != RANDOM]
     if RANDOM in one.attributions:
         methods.append(RANDOM)
-    scores = {}
-    for method in methods:
-        scores[method] = one.attributions[method].on_content(one.tokens)
+    scores = {method: one.attributions[method].on_content(one.tokens) for method in methods}
     if RANDOM not in scores:
         scores[RANDOM] = generator(*names, RANDOM).standard_normal(len(content))
     target = None if one.against else explanations.labels.index(one.target)

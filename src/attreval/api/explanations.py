@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -55,9 +55,6 @@ class Explanations(Sequence[Explanation]):
         if isinstance(at, slice):
             return Explanations(self._explained[at], self.labels)
         return self._explained[at]
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self._explained)
 
     def __repr__(self) -> str:
         said = f"Explanations of {len(self)} texts by {', '.join(self.methods) or 'no method'}"

@@ -132,7 +132,7 @@ def _score(
     spending = find_budget(budget, None, one.unit)
     target = explanations.labels.index(one.target)
     if spending.path_baseline == "auto":
-        start = choose_start(model, one.tokens.pad_id, one.tokens.mask_id)
+        start = choose_start(model, one.tokens)
         spending = spending.changed(path_baseline=start)
     out = {}
     for method in explanations.methods:

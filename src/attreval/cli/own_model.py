@@ -247,10 +247,9 @@ def explain_command(
 
 def _hand_out(found: Any, out: Path | None, words: Path | None, as_json: bool) -> None:
     """Save, print or show explanations."""
-    if out is not None:
-        print(found.save(out), file=sys.stderr if as_json else sys.stdout)
-    if words is not None:
-        print(found.save_words(words), file=sys.stderr if as_json else sys.stdout)
+    for path, save in ((out, found.save), (words, found.save_words)):
+        if path is not None:
+            print(save(path), file=sys.stderr if as_json else sys.stdout)
     if as_json:
         print_json(found.to_json())
     elif out is None and words is None:

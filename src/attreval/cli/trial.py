@@ -70,19 +70,18 @@ def trial_command(
     say = partial(print, flush=True)
     result = run_trial(file, metric, world, attributions, texts, seed, corpora, say)
     print()
-    rows = []
-    for row in result.verdicts.to_dict("records"):
-        rows.append(
-            {
-                "metric": row["metric"],
-                "verdict": row["verdict"],
-                "worlds": f"{row['passed']} of {row['worlds']}",
-                "score": f"{row['score']:.2f}",
-                "worst": f"{row['worst']:.2f} ({row['in']})",
-                "fooled by": row["fooled_by"],
-                "moved by": row["moved_by"],
-            }
-        )
+    rows = [
+        {
+            "metric": row["metric"],
+            "verdict": row["verdict"],
+            "worlds": f"{row['passed']} of {row['worlds']}",
+            "score": f"{row['score']:.2f}",
+            "worst": f"{row['worst']:.2f} ({row['in']})",
+            "fooled by": row["fooled_by"],
+            "moved by": row["moved_by"],
+        }
+        for row in result.verdicts.to_dict("records")
+    ]
     print_rows(rows)
     print("", *headline(result), sep="\n")
     if board is not None:

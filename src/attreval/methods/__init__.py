@@ -46,10 +46,11 @@ def methods_for(family: str, level: str = "token") -> list[str]:
         family: One of method.FAMILIES.
         level: `token`, `pair` or `span`.
     """
-    fitting = [
-        one for one in _collect_methods().values() if one.level == level and family in one.families
+    return [
+        one.name
+        for one in _collect_methods().values()
+        if one.level == level and family in one.families and not one.missing()
     ]
-    return [one.name for one in fitting if not one.missing()]
 
 
 def methods_in(paper: str) -> dict[str, str]:

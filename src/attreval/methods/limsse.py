@@ -29,7 +29,7 @@ from numpy.lib.stride_tricks import as_strided
 from attreval.core.records import Tokens
 from attreval.core.seeds import generator
 from attreval.methods.method import Budget, Method, Rng, Scores, method
-from attreval.models.outputs import ANY, CLASSES
+from attreval.models.outputs import ANY, CLASSES, follow
 from attreval.models.questions import Computation, Conversation, Evaluate
 
 LONGEST = 6
@@ -169,11 +169,6 @@ def _read_substrings(
     return np.concatenate(found)
 
 
-def logistic(a: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-a)), without overflow."""
-    return np.exp(-np.logaddexp(0, -a))
-
-
 def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -> np.ndarray:
     """(n,) weights that minimise the mean loss without the L1 penalty, with a ridge of 1e-6."""
     starts, ends = cuts.T[..., None]
@@ -188,7 +183,7 @@ def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
         sums = design @ weights
         losses = np.logaddexp(0, sums) - values * sums
-        slope = design.T @ (logistic(sums) - values) / len(cuts)
+        slope = design.T @ (follow(sums, "independent") - values) / len(cuts)
         return np.mean(losses) + RIDGE * weights @ weights, slope + 2 * RIDGE * weights
 
     options = {"maxiter": 5000, "gtol": 1e-9}

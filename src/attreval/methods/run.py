@@ -15,7 +15,7 @@ from attreval.models.checks import TEXTS
 from attreval.models.outputs import follow, outputs_of, why_not
 from attreval.models.questions import choose_start
 from attreval.models.scorer import Scorer
-from attreval.texts.words import words_of
+from attreval.texts.given import make_instances
 
 LEAST = Budget(  # next to none: whether a method explains a model at all
     path_steps=2,
@@ -124,7 +124,7 @@ def explain_instances(
         if budget.path_baseline == "auto" and any(
             "path_steps" in METHODS[m].limits for m in methods
         ):
-            begin = choose_start(scorer.model, tokens[0].pad_id, tokens[0].mask_id)
+            begin = choose_start(scorer.model, tokens[0])
             budget = budget.changed(path_baseline=begin)
         scores: dict[tuple[int, str], Scores] = {}
         talks = {}
@@ -196,9 +196,7 @@ def try_methods(model: Any, say: Callable[[str], None] | None = None) -> dict[st
         model: The classifier.
         say: Is told which method is tried.
     """
-    texts = []
-    for number, words in enumerate(TEXTS):
-        texts.append(Instance(str(number), (words,), 0, words_of((words,))))
+    texts = make_instances([(text,) for text in TEXTS])
     found = {}
     for name, method in METHODS.items():
         if model.family not in method.families:

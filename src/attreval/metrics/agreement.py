@@ -133,9 +133,8 @@ def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) ->
         key = tied.tobytes()
         sizes[key] = _select_more(sizes.get(key, np.ones(1)), int(tied.sum()), left)
     groups = np.array([np.frombuffer(key, dtype=bool) for key in sizes])
-    coins = []
-    for tied, chances in zip(groups, sizes.values(), strict=True):
-        coins.append(chances @ np.arange(len(chances)) / tied.sum())
+    expected = [chances @ np.arange(len(chances)) for chances in sizes.values()]
+    coins = expected / groups.sum(axis=1)
     largest = int(covered.sum()) + sum(left for _, left in ties)
     y, weights = _gauss_nodes(min(len(covered), largest) // 2 + 1)
     reached = np.zeros((len(y), *map(len, sizes.values())))

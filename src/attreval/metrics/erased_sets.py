@@ -178,8 +178,7 @@ def draw_lost(order: np.ndarray, inside: bool, rng: Rng) -> np.ndarray:
         pool = order[:size] if inside else order[size:]
         if len(pool):
             count = max(1, int(min(PART * len(pool), BOUND * n)))
-            for _ in range(DRAWS):
-                lost.append(select(rng.choice(pool, count, replace=False), n))
+            lost += [select(rng.choice(pool, count, replace=False), n) for _ in range(DRAWS)]
     return np.array(lost, dtype=bool).reshape(-1, n)
 
 

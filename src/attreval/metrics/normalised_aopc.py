@@ -74,9 +74,10 @@ def areas_in_limits(
         query: see protocol.find_layout.
     """
     layout = find_layout(tokens, protocol, query)
-    orders = []
-    for given, rng in zip(scores, rngs, strict=True):
-        orders.append(rank_tokens(fit_scores(tokens, layout, given), rng))
+    orders = [
+        rank_tokens(fit_scores(tokens, layout, given), rng)
+        for given, rng in zip(scores, rngs, strict=True)
+    ]
     limits = yield from find_limits(tokens, protocol, query, orders=orders)
     areas = []
     for order in orders:

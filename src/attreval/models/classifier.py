@@ -95,6 +95,10 @@ def class_scores(outputs: Tensor, order: list[int] | None, score: Score) -> Tens
     return found.log_softmax(dim=-1) if score == "log_probability" else found
 
 
+# what gives a number for each output: see Classifier.logits, WordClassifier.erased and .decompose
+OF_OUTPUTS = ("logits", "erased", "decompose")
+
+
 class View:
     """A classifier whose logits are made of another's; all else is passed on to that one.
 
@@ -108,23 +112,14 @@ class View:
         self.labels = labels
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
+        found = getattr(self.model, name)
+        if name not in OF_OUTPUTS:
+            return found
+        return lambda *args, **more: self.change(found(*args, **more))
 
     def change(self, values: Tensor) -> Tensor:
         """(..., K) of the other classifier -> those of this one."""
         raise NotImplementedError
-
-    def logits(self, *args: Any, **more: Any) -> Tensor:
-        """See `Classifier.logits`."""
-        return self.change(self.model.logits(*args, **more))
-
-    def erased(self, *args: Any, **more: Any) -> Tensor:
-        """Logits of windows, see `WordClassifier.erased`."""
-        return self.change(self.model.erased(*args, **more))
-
-    def decompose(self, *args: Any, **more: Any) -> Tensor:
-        """Parts of logits, see `WordClassifier.decompose`."""
-        return self.change(self.model.decompose(*args, **more))
 
     def attend(self, *args: Any, **more: Any) -> tuple[Tensor, dict[int, Tensor]]:
         """Logits and attention weights, see `Transformer.attend`."""

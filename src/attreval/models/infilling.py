@@ -52,7 +52,7 @@ def load_infill(
     if loaded["missing_keys"]:
         raise ValueError(
             f"the model in {folder} is no masked language model: "
-            f"{sorted(loaded['missing_keys'])[0]} is missing"
+            f"{min(loaded['missing_keys'])} is missing"
         )
     network = network.to(device).eval()
     special = []

@@ -135,9 +135,10 @@ def new_classifier(
         resolve: See `new_transformer`.
         vectors: See `new_word_classifier`.
     """
+    given = (spec, labels, names, train_set, name, device, vectors, resolve)
     if spec.architecture in ("transformer", "encoder_decoder"):
-        return new_transformer(spec, labels, names, name, device, resolve, train_set, vectors)
-    return new_word_classifier(spec, labels, names, train_set, name, device, vectors, resolve)
+        return new_transformer(*given)
+    return new_word_classifier(*given)
 
 
 def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:

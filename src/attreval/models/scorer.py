@@ -64,7 +64,7 @@ def cut_batches(
     ends = [len(sizes)]
     while ends[-1]:
         ends.append(cut[ends[-1]])
-    return [range(start, end) for start, end in itertools.pairwise(reversed(ends))]
+    return list(itertools.starmap(range, itertools.pairwise(reversed(ends))))
 
 
 # measured: on a processor small batches stay in its cache, on a GPU large ones fill it

@@ -199,9 +199,10 @@ class TextFunction:
         """
         if ids is None or any(given is not None for given in vectors.values()):
             raise ValueError(ALONE)
-        rows = []
-        for row, sides, kept in zip(ids, segments, mask.bool(), strict=True):
-            rows.append(self.text_of(row[kept].tolist(), sides[kept].tolist()))
+        rows = [
+            self.text_of(row[kept].tolist(), sides[kept].tolist())
+            for row, sides, kept in zip(ids, segments, mask.bool(), strict=True)
+        ]
         texts = list(dict.fromkeys(rows))
         try:
             found = dict(zip(texts, (self.service or self.ask)(texts), strict=True))

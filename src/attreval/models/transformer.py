@@ -344,7 +344,6 @@ def load_transformer(
         raise FileNotFoundError(
             f"no model at {folder}: train it with notebook 02 or `attreval run`"
         )
-    folder = find_model(folder)
     network = open_network(folder)
     own = own_names(network.config, str(folder))
     asked = "classes" if labels else outputs
@@ -376,11 +375,11 @@ def new_transformer(
     spec: Any,
     labels: tuple[str, ...],
     names: Sequence[object],
-    name: str = "",
-    device: str = "auto",
-    resolve: Callable[[str], str] = str,
-    train_set: Sequence[Instance] = (),
-    vectors: GiveVectors | None = None,
+    train_set: Sequence[Instance],
+    name: str,
+    device: str,
+    vectors: GiveVectors | None,
+    resolve: Callable[[str], str],
 ) -> Transformer:
     """A classifier to be trained: pretrained, with a fresh head if needed, or from scratch.
 
@@ -388,11 +387,11 @@ def new_transformer(
         spec: config.ModelSpec.
         labels: Class names.
         names: What the seed of fresh weights derives from.
+        train_set: Gives the words that a tokenizer of `words` knows.
         name: Of the model.
         device: Where it computes.
-        resolve: Turns a weights name into a folder, GGUF file or hub name.
-        train_set: Gives the words that a tokenizer of `words` knows.
         vectors: See `new_word_classifier`.
+        resolve: Turns a weights name into a folder, GGUF file or hub name.
     """
     from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 

@@ -184,7 +184,7 @@ def captum_deeplift(
     mask: Tensor,
     segments: Tensor,
     targets: Tensor,
-    where: str = "words",
+    where: str,
 ) -> Tensor:
     """(B, L, D) captum DeepLIFT of word embeddings against zero vectors, in their precision.
 

@@ -138,10 +138,12 @@ def guess_class(
     """
     from sklearn.linear_model import LogisticRegression
 
-    seen = []
-    for text, one in zip(texts, scores, strict=True):
-        seen.append(show_agent(text, one, (*names, text.id), model.vocabulary_size))
-    shown = np.stack(seen)
+    shown = np.stack(
+        [
+            show_agent(text, one, (*names, text.id), model.vocabulary_size)
+            for text, one in zip(texts, scores, strict=True)
+        ]
+    )
     classes = np.array([text.target for text in texts])
     half = np.arange(len(texts)) // 2 % 2
     out = np.zeros(len(texts))

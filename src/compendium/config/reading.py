@@ -160,10 +160,11 @@ def load_profile(name: str) -> Profile:
         profile = Profile.model_validate(found)
         check_more_than_random(profile)
         check_trained(profile)
-        kept = {}
-        for task, spec in profile.tasks.items():
-            if not spec.optional or corpora.at_hand(task):
-                kept[task] = spec
+        kept = {
+            task: spec
+            for task, spec in profile.tasks.items()
+            if not spec.optional or corpora.at_hand(task)
+        }
         gone = [task for task in profile.tasks if task not in kept]
         return profile.model_copy(update={"tasks": kept, "left_out": gone})
     except ValidationError as error:

@@ -31,11 +31,27 @@ SPECIAL = 3  # tokens around texts
 LOOKED_AT = 2000  # instances whose words are counted
 # mean words of a text where its table is not at hand: of `quick`, or of the papers' tables of data
 WORDS = {
-    **{"snli": 23, "esnli": 23, "rotten_tomatoes": 22, "rated_movies": 22, "sst2": 19},
-    **{"ag_news": 45, "fever": 300, "multirc": 330, "evidence_inference": 360},
-    **{"bbc": 430, "imdb": 270, "yelp": 150, "newsgroups": 250, "manual_newsgroups": 250},
-    **{"agreement_parsed": 12, "agreement_ud": 25, "agreement_linzen": 25},
-    **{"hybrid_bbc": 240, "hybrid_imdb": 230, "hybrid_newsgroups": 250, "hybrid_yelp": 160},
+    "snli": 23,
+    "esnli": 23,
+    "rotten_tomatoes": 22,
+    "rated_movies": 22,
+    "sst2": 19,
+    "ag_news": 45,
+    "fever": 300,
+    "multirc": 330,
+    "evidence_inference": 360,
+    "bbc": 430,
+    "imdb": 270,
+    "yelp": 150,
+    "newsgroups": 250,
+    "manual_newsgroups": 250,
+    "agreement_parsed": 12,
+    "agreement_ud": 25,
+    "agreement_linzen": 25,
+    "hybrid_bbc": 240,
+    "hybrid_imdb": 230,
+    "hybrid_newsgroups": 250,
+    "hybrid_yelp": 160,
 }
 OTHERWISE = 100  # of a corpus of one's own that has not been read
 COUNTS = ("texts", "evaluations", "gradients", "tokens")
@@ -184,14 +200,12 @@ class Counting:
         study = given.seed_study
         runs = {
             "train": given.trained_runs(),
-            "explain": given.explained_runs(),
             "seeds": [(study.task, study.model, 1)] if study else [],
             "faithfulness": given.explained_runs("faithfulness"),
-            "explain_types": given.explained_runs("diagnosis"),
-            "agents": given.explained_runs("diagnosis"),
-            "diagnosis": given.explained_runs("diagnosis"),
-            "joint": given.explained_runs(),
-            "joint_settings": given.explained_runs(),
+            **dict.fromkeys(("explain", "joint", "joint_settings"), given.explained_runs()),
+            **dict.fromkeys(
+                ("explain_types", "agents", "diagnosis"), given.explained_runs("diagnosis")
+            ),
         }
         rows = []
         for pair, times in Counter(run[:2] for run in runs.get(rule, ())).items():
@@ -259,8 +273,8 @@ class Pair:
         train, dev, test = rows
         length, _ = self.lengths(spec.tokens)
         tokens = train * spec.epochs * length
-        own = replace(self.asked(train * spec.epochs, 1, 1), tokens=tokens)
-        own = replace(own, seconds=GRADIENT * tokens * self.speed.seconds(length, spec.batch_rows))
+        seconds = GRADIENT * tokens * self.speed.seconds(length, spec.batch_rows)
+        own = replace(self.asked(train * spec.epochs, 1, 1), tokens=tokens, seconds=seconds)
         checked = test
         if train:
             checked += dev * spec.epochs * spec.evaluations_per_epoch

@@ -34,10 +34,6 @@ def _judge_pointing(step: Step) -> Judged:
     return pointing.judge_claims(step, hits, step.kept("otherwise"), common)
 
 
-def _judge_agreement(step: Step) -> Judged:
-    return agreement.judge_claims(step, agreement.statistics_by_run(step))
-
-
 def _judge_faithfulness(step: Step) -> Judged:
     unlearned = unlearned_table(step, step.profile.explained_runs("faithfulness"))
     pairs = drop_unlearned(pair_with_rivals(step.kept("values"), step.profile), unlearned)
@@ -51,7 +47,7 @@ def _judge_diagnosis(step: Step) -> Judged:
 
 JUDGES = {
     "04_poerner2018": _judge_pointing,
-    "05_kamp2023": _judge_agreement,
+    "05_kamp2023": lambda step: agreement.judge_claims(step, agreement.statistics_by_run(step)),
     "06_zhao2023": _judge_faithfulness,
     "07_sun2024": _judge_diagnosis,
 }

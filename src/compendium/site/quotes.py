@@ -188,10 +188,11 @@ def refuse_quotes(folder: Path, texts: Iterable[Text], exempt: Iterable[str]) ->
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if told := machine_facts(files):
         raise ValueError("not to be committed, since it names a machine:\n  " + "\n  ".join(told))
-    pieces = {}
-    for path in files:
-        for place, text in written(path).items():
-            pieces[f"{path.parent.name}/{place}"] = text
+    pieces = {
+        f"{path.parent.name}/{place}": text
+        for path in files
+        for place, text in written(path).items()
+    }
     if quoted := find_quotes(pieces, texts, exempt):
         lines = [f"{place} quotes {', '.join(names[:3])}" for place, names in quoted.items()]
         raise ValueError("not to be committed, since it quotes a corpus:\n  " + "\n  ".join(lines))

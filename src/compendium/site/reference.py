@@ -131,17 +131,19 @@ def method_card(row: dict, works: frozenset[str], methods: Iterable[dict] = ()) 
     signed = "without a sign"
     if row["signed"]:
         signed = "the sign tells evidence for from evidence against"
-    shared = []
-    for one in methods:
-        if one["draws"] and one["draws"] == row["draws"] and one is not row:
-            shared.append(f"[{code(one['name'])}](#method-{one['name']})")
+    shared = [
+        f"[{code(one['name'])}](#method-{one['name']})"
+        for one in methods
+        if one["draws"] and one["draws"] == row["draws"] and one is not row
+    ]
     draws = "draws numbers"
     if shared:
         draws += f", the same as {', '.join(shared)}"
     requires = ", ".join(map(code, row["requires"]))
-    papers = []
-    for key, name in row["in_papers"].items():
-        papers.append(f"{f'@{key}' if key in works else code(key)}, {code(name)}")
+    papers = [
+        f"{f'@{key}' if key in works else code(key)}, {code(name)}"
+        for key, name in row["in_papers"].items()
+    ]
     limits = [f"{code(limit)} ({value})" for limit, value in row["defaults"].items()]
     models = ", ".join(FAMILY_NAMES[one] for one in row["models"])
     sampled = "; may be answered in the faster precision" if row["sampled"] else ""
@@ -348,11 +350,11 @@ def _section(name: str, *blocks: str) -> str:
 
 def public_members(documented: type) -> dict[str, Any]:
     """The public properties and methods that a class defines itself."""
-    members = {}
-    for name, member in vars(documented).items():
-        if name[0] != "_" and (isinstance(member, property) or inspect.isfunction(member)):
-            members[name] = member
-    return members
+    return {
+        name: member
+        for name, member in vars(documented).items()
+        if name[0] != "_" and (isinstance(member, property) or inspect.isfunction(member))
+    }
 
 
 def _member(owner: str, name: str, member: Any) -> str:

@@ -47,10 +47,11 @@ def lock_results(folder: Path) -> Iterator[None]:
 
 def find_incomplete(folder: project.Results, discard: bool) -> list[str]:
     """Steps that have a record whose files are gone. discard: remove it, so that they run again."""
-    broken = []
-    for record in folder.records():
-        if not all((folder.root / name).exists() for name in record["files"]):
-            broken.append(record["step"])
+    broken = [
+        record["step"]
+        for record in folder.records()
+        if not all((folder.root / name).exists() for name in record["files"])
+    ]
     for name in broken if discard else ():
         folder.record(name).unlink()
     return broken

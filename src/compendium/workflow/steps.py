@@ -220,14 +220,6 @@ def _read_joint_models(graph: Graph) -> list[Path]:
     return [*graph.executed("08_joint"), *diagnosed]
 
 
-def _read_joint_settings(graph: Graph) -> list[Path]:
-    return [
-        *graph.explanations(graph.from_baselines),
-        *graph.trained(graph.explained_again),
-        *graph.tables_of(graph.explained_again),
-    ]
-
-
 def _compared(graph: Graph) -> list[tuple]:
     """The one run of a step that compares what all judges say, where any has said something."""
     return [()] if graph.joint or _runs("diagnosis")(graph) else []
@@ -372,7 +364,11 @@ STEPS = (
         "joint_settings",
         "08_joint_settings",
         runs=lambda graph: [()] if graph.explained_again else [],
-        reads=_read_joint_settings,
+        reads=lambda graph: [
+            *graph.explanations(graph.from_baselines),
+            *graph.trained(graph.explained_again),
+            *graph.tables_of(graph.explained_again),
+        ],
         settings=lambda graph: [
             graph.sections("agreement", "bootstrap"),
             graph.joint_sections("budgets", "limits", "masked", "path_baselines"),

@@ -59,9 +59,9 @@ def missing_glyphs() -> Iterator[None]:
         yield
 
 
-def draw_picture(explained: Iterable[Shown], width: float = 9.0) -> Figure:
-    """A figure of `width` inches, as high as the texts need; boxes where no font has a letter."""
-    pen = Pen(width)
+def draw_picture(explained: Iterable[Shown]) -> Figure:
+    """A figure nine inches wide, as high as the texts need; boxes where no font has a letter."""
+    pen = Pen(9.0)
     explained = list(explained)
     alike, own = gather_remarks(explained)
     for one, remarks in zip(explained, own, strict=True):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, product
+from operator import eq
 
 import numpy as np
 
@@ -43,13 +44,12 @@ _people = partial(
     higher_is_better=True,
     notebook="07_sun2024",
 )
-MATCHES: dict[
-    str, Callable[[set[int], set[int]], bool]
-] = {  # of the units that two features have in one part
+# of the units that two features have in one part
+MATCHES: dict[str, Callable[[set[int], set[int]], bool]] = {
     "overlap": lambda a, b: bool(a & b),
-    "exact": lambda a, b: a == b,
+    "exact": eq,
     "iou50": lambda a, b: 2 * len(a & b) >= len(a | b) > 0,
-    "token_pairs": lambda a, b: a == b,
+    "token_pairs": eq,
 }
 
 

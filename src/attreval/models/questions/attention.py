@@ -151,7 +151,7 @@ class _LayerSums(Item):
         # passes that need the same layers share batches: what lies below the lowest of them keeps
         # no graph
         groups = [(one.layers, bool(question.nodes)) for one in self.passes]
-        super().__init__(question.key(), (question.ids, question.segments), groups, question)
+        super().__init__(question, groups)
         self.attention: list = [None] * len(self.layers)
         self.gradient: list = [0.0] * len(self.layers)
         self.values = np.full((len(self.layers), len(question.nodes)), np.nan)

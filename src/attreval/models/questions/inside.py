@@ -49,7 +49,7 @@ class CellParts(Question):
 
     def items(self, ledger: Ledger) -> list[Item]:
         """One, with one pass."""
-        return [Item(self.key(), (self.ids, self.segments), ((self.output_gate,),))]
+        return [Item(self, ((self.output_gate,),))]
 
     @staticmethod
     def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
@@ -87,7 +87,7 @@ class ValueZeroing(Question):
         check_attention(ledger.model, "whose values could be taken away")
         check_needs(ledger.model, "summary", "layers")
         groups = [("values",)] * len(self.ids)
-        return [_Columns(self.key(), (self.ids, self.segments), groups, self)]
+        return [_Columns(self, groups)]
 
     @staticmethod
     def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
@@ -149,7 +149,7 @@ class HeadImportance(Question):
         check_needs(ledger.model, "attention", "first token")
         if hasattr(ledger.model, "network"):
             class_layers(ledger.model.network)
-        return [Item(self.key(), (self.ids, self.segments), ((self.state,),), self)]
+        return [Item(self, ((self.state,),))]
 
     @staticmethod
     def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:

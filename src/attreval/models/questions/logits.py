@@ -66,7 +66,7 @@ class Evaluate(Question):
         found = []
         for ids, segments in self.rows():
             key = (precision, ids.tobytes(), segments.tobytes())
-            found.append(Item(key, (ids, segments), groups))
+            found.append(Item(None, groups, key, (ids, segments)))
         return found
 
     @staticmethod

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from attreval.core.records import Tokens
 from attreval.models.outputs import follow_graph, outputs_of
 from attreval.models.questions.question import Item, Ledger, Passes, Question, check_needs, to_array
 
@@ -185,7 +186,7 @@ class PathGradient(Question):
         return found
 
 
-def choose_start(model: Any, pad_id: int, mask_id: int) -> Literal["pad", "mask", "mean"]:
+def choose_start(model: Any, tokens: Tokens) -> Literal["pad", "mask", "mean"]:
     """Where a path of integrated gradients can begin: at padding, unless its vector is zero.
 
     A zero vector cannot be normalised, so all that happens on a path from it happens beside it
@@ -194,13 +195,15 @@ def choose_start(model: Any, pad_id: int, mask_id: int) -> Literal["pad", "mask"
 
     Args:
         model: The classifier.
-        pad_id, mask_id: Ids of padding and of erased tokens.
+        tokens: Of a text; they know the ids of padding and of erased tokens.
     """
     import torch
 
     if model.family != "transformer" or not hasattr(model, "network"):
         return "pad"
-    vectors = model.embed(torch.tensor([pad_id, mask_id], device=model.device)[None])[0]
+    vectors = model.embed(torch.tensor([tokens.pad_id, tokens.mask_id], device=model.device)[None])[
+        0
+    ]
     pad, mask = vectors.any(dim=-1).tolist()
     return "pad" if pad else "mask" if mask else "mean"
 
@@ -234,7 +237,7 @@ class _Path(Item):
 
     def __init__(self, question: PathGradient):
         groups = [(question.rule, question.where)] * len(question.nodes)
-        super().__init__(question.key(), (question.ids, question.segments), groups, question)
+        super().__init__(question, groups)
         self._ends: Any = None  # once asked for, (end, start)
         self.gradient: Any = 0.0
         self.values = np.zeros(len(groups))

@@ -37,17 +37,19 @@ class Item:
     """What is remembered as one answer.
 
     Args:
-        key: Under which it is remembered.
-        row: Ids and segments.
+        detail: What its passes need besides, such as the question.
         groups: The group of each pass that it takes; the first part orders them.
-        detail: What its passes need besides.
+        key: Under which it is remembered; else that of the question.
+        row: Ids and segments; else those of the question.
     """
 
     __slots__ = ("detail", "groups", "key", "outputs", "row")
 
-    def __init__(self, key: Hashable, row: Row, groups: Sequence[tuple], detail: Any = None):
-        self.key = key
-        self.row = row
+    def __init__(
+        self, detail: Any, groups: Sequence[tuple], key: Hashable = None, row: Row | None = None
+    ):
+        self.key = key or detail.key()
+        self.row = row or (detail.ids, detail.segments)
         self.groups = groups
         self.detail = detail
         self.outputs: list = [None] * len(groups)

@@ -49,7 +49,7 @@ class SoftErasure(Question):
         row = (self.ids, self.segments)
         asked = (*group, self.ids.tobytes(), self.segments.tobytes())
         return [
-            Item((*asked, strengths.tobytes(), seed), row, (group,), (strengths, seed))
+            Item((strengths, seed), (group,), (*asked, strengths.tobytes(), seed), row)
             for strengths, seed in zip(self.strengths, self.seeds, strict=True)
         ]
 

@@ -328,11 +328,7 @@ def _cut_words(segments: np.ndarray, most: int) -> np.ndarray:
 
 
 def load_word_classifier(
-    folder: Path,
-    name: str = "",
-    device: str = "auto",
-    max_length: int | None = None,
-    labels: tuple[str, ...] = (),
+    folder: Path, name: str, device: str, max_length: int, labels: tuple[str, ...]
 ) -> WordClassifier:
     """Load what `WordClassifier.save` wrote.
 
@@ -344,13 +340,8 @@ def load_word_classifier(
         labels: The class names wanted, in that order; its own where empty.
 
     Raises:
-        FileNotFoundError: There is no such model.
         ValueError: The network knows other names.
     """
-    if not (folder / DESCRIPTION).exists():
-        raise FileNotFoundError(
-            f"no word-level model at {folder}: {DESCRIPTION} is missing; train it first"
-        )
     described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     sizes = Sizes(**described["sizes"])
     own = check_names(described["labels"], str(folder))
@@ -360,7 +351,7 @@ def load_word_classifier(
         vocabulary=tuple(described["vocabulary"]),
         sizes=sizes,
         labels=labels or own,
-        max_length=min(max_length or described["max_length"], described["max_length"]),
+        max_length=min(max_length, described["max_length"]),
         order=match_labels(own, labels, str(folder)) if labels else None,
         tokenizer=tokenizer_of(folder) if (folder / "tokenizer.json").exists() else None,
     )

@@ -210,9 +210,10 @@ def draw_across(table: pd.DataFrame) -> Axes:
     _, axes = plt.subplots(figsize=size, layout="constrained")
     colours = sns.color_palette("RdBu", as_cmap=True)  # through white, which the colour-blind see
     titles = [JOINT[name].title for name in names]
-    rows = []
-    for _, task, a, b in pairs:
-        rows.append(f"{style.task_title(task)}: {style.model_title(a)}, {style.model_title(b)}")
+    rows = [
+        f"{style.task_title(task)}: {style.model_title(a)}, {style.model_title(b)}"
+        for _, task, a, b in pairs
+    ]
     pale = np.where(verdicts == TOO_FEW, 0.3, 1.0)
     taus = wide["tau"][names].to_numpy(float)
     style.heat_map(axes, taus, verdicts == DIFFER, colours, (-1, 1), 0.7, rows, titles, pale)

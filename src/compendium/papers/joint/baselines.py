@@ -11,12 +11,12 @@ from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import tau_b
 from compendium.papers.common import runs
 from compendium.papers.common.sentences import lowest, of_row, sentence
-from compendium.papers.common.tables import mean_low_high, table_of
+from compendium.papers.common.tables import mean_low_high, spell, table_of
 from compendium.papers.joint.values import OF_TOKENS, ask_metrics, score_text, stored_scores
 from compendium.papers.joint.variants import OpenRun, Part, first_parts, measure_variants
 from compendium.workflow.step import Step
 
-COLUMNS = ["task", "model", "instance", "baseline", "metric", "value"]
+COLUMNS = spell("task model instance baseline metric value")
 METHOD = "integrated_gradients"
 BASELINES = get_args(PathBaseline)
 REFERENCE = "pad"  # which baseline the others are compared with

@@ -21,11 +21,11 @@ from attreval.metrics.agreement import overlap_at_k
 from compendium.papers.common import runs, style
 from compendium.papers.common.method_style import MARKERS
 from compendium.papers.common.sentences import list_rows, sentence
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import spell, table_of
 from compendium.papers.joint.variants import OpenRun, measure_variants
 from compendium.workflow.step import Step
 
-BUDGETS = ["task", "model", "method", "budget", "seed", "instance", "requested", "scores"]
+BUDGETS = spell("task model method budget seed instance requested scores")
 CELL = ["task", "model", "method"]
 STABLE = 0.9  # mean overlap of the top tokens from which on an explanation counts as stable
 PANELS = {

@@ -18,7 +18,7 @@ from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.metrics import rank_correlation
 from attreval.metrics.rank_correlation import Correlation, Drawn
-from compendium.papers.common.tables import put_together, table_of
+from compendium.papers.common.tables import put_together, spell, table_of
 from compendium.papers.common.verdicts import adjust, discovery_rate
 from compendium.papers.joint import over_runs
 from compendium.papers.joint.over_runs import SURE, UNSURE, VERDICTS
@@ -211,8 +211,8 @@ def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
     between = part.metric_a.map(JUDGES) != part.metric_b.map(JUDGES)
     pair = title_a + " and " + title_b
     found = part.assign(title_a=title_a, title_b=title_b, pair=pair, between=between)
-    numbers = ["tau", "low", "high", "runs", "verdict", "beyond_names", "between"]
-    return found[["granularity", "title_a", "title_b", "pair", *numbers]]
+    kept = "granularity title_a title_b pair tau low high runs verdict beyond_names between"
+    return found[spell(kept)]
 
 
 @table_of("granularity within between agree contradict open highest_pair highest")

@@ -226,7 +226,7 @@ def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
 
     sums = add(np.nan_to_num(correlations))
     counts = add((~np.isnan(correlations)).astype(float))
-    return np.stack([_mean_of_cells(*both) for both in zip(sums, counts, strict=True)])
+    return np.stack(list(map(_mean_of_cells, sums, counts)))
 
 
 def _mean_of_cells(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:

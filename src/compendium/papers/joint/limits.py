@@ -92,10 +92,8 @@ class DrawnPlaces(NamedTuple):
 
     def bounds(self, method: str, confidence: float) -> list[float]:
         """Value, lower and upper bound of both."""
-        found = []
-        for means in self:
-            found += with_bounds(means[method].to_numpy(), confidence)
-        return found
+        drawn = (means[method].to_numpy() for means in self)
+        return [bound for means in drawn for bound in with_bounds(means, confidence)]
 
 
 def _draw_places(part: pd.DataFrame, settings: BootstrapSpec) -> DrawnPlaces:

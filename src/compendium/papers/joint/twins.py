@@ -32,7 +32,7 @@ from compendium.papers.common.contrasts import (
 )
 from compendium.papers.common.method_style import method_looks
 from compendium.papers.common.sentences import farthest, of_row, sentence
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import spell, table_of
 from compendium.papers.joint.values import TOO_FEW, judge_chance
 from compendium.papers.joint.variants import OpenRun, Part, first_parts, measure_variants
 from compendium.papers.zhao2023.erasure import (
@@ -44,7 +44,7 @@ from compendium.papers.zhao2023.erasure import (
 from compendium.papers.zhao2023.settings import query_segment, rule_protocol
 from compendium.workflow.step import Step
 
-TWINS = ["task", "model", "role", "instance", "erased", "method", "metric", "value"]
+TWINS = spell("task model role instance erased method metric value")
 CELL = ["task", "erased", "metric"]
 PLAIN = "plain"
 MASKED = "masked"

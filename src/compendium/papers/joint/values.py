@@ -21,7 +21,7 @@ from attreval.models.questions import Conversation
 from attreval.models.scorer import Scorer
 from compendium.config import ModelSpec, Profile, Run
 from compendium.papers.common import runs
-from compendium.papers.common.tables import put_together
+from compendium.papers.common.tables import put_together, spell
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust, discovery_rate
 from compendium.papers.zhao2023.erasure import random_scores
@@ -31,7 +31,7 @@ from compendium.workflow.instance_values import read_values
 from compendium.workflow.step import Step
 
 BATCHED_TEXTS = 4  # instances that share batches
-COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
+COLUMNS = spell("task model seed instance method metric value")
 STORED_BY = ("04_poerner2018", "06_zhao2023")
 # soft erasure at equal mean strengths: raw ones would rank methods by how much of a text they keep
 ERASURE = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")

@@ -231,7 +231,7 @@ def tie_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
         used = shared_readings(readings, *pair)
         exact = agreements(used, [pair], spec.fixed_k, spec).mean()
         drawn = [agreements(used, [pair], spec.fixed_k, spec, at) for at in range(spec.tie_draws)]
-        draws = np.array([values.mean() for values in drawn])
+        draws = np.mean(drawn, axis=1)
         yield *pair, exact, draws.mean(), draws.std(), np.abs(draws - exact).max(), len(used)
 
 

@@ -197,13 +197,11 @@ def figure_3(matrices: dict[str, pd.DataFrame], k: int) -> Axes:
         lower[task] = shown.where(np.tri(len(matrix), k=-1, dtype=bool))
     agreed = np.concatenate([np.ravel(one) for one in lower.values()])
     farthest = max(np.nanmax(np.abs(one)) for one in upper.values())
-    ends = {  # what is drawn, and how
-        "cividis": (np.nanmin(agreed), np.nanmax(agreed)),
-        "PuOr_r": (-farthest, farthest),
-    }
-    words = ("below: agreement at dynamic k, in hundredths", f"above: minus agreement@{k}")
-    drawn = zip((lower, upper), ends.items(), (".0f", "+.0f"), words, strict=True)
-    for parts, (shades, (low, high)), digits, said in drawn:
+    ends = (np.nanmin(agreed), np.nanmax(agreed))
+    for parts, shades, (low, high), digits, said in (
+        (lower, "cividis", ends, ".0f", "below: agreement at dynamic k, in hundredths"),
+        (upper, "PuOr_r", (-farthest, farthest), "+.0f", f"above: minus agreement@{k}"),
+    ):
         look = {"cmap": shades, "vmin": low, "vmax": high, "fmt": digits, "cbar": False}
         for task, axes in panels.items():
             sns.heatmap(parts[task], ax=axes, annot_kws={"size": 8}, **look, **CELLS)

@@ -127,14 +127,16 @@ def _read_run(results: Results, profile: Profile, *run: *Run) -> tuple[VotedText
 
 
 def read_runs(step: Step) -> Iterator[tuple[Run, list[VotedText]]]:
-    """Every run that tables of agreement are of, with its readings by the methods of the paper."""
+    """Every run that tables of agreement are of, with its readings by the methods of the paper.
+
+    By these alone: what chance gives does not depend on others.
+    """
     for run in agreement_runs(step):
-        yield run, [_of_six(one) for one in read_run(step, run)]
-
-
-def _of_six(reading: VotedText) -> VotedText:
-    """The reading by these methods alone: what chance gives does not depend on others."""
-    return replace(reading, scores={m: s for m, s in reading.scores.items() if m in SIX})
+        of_six = [
+            replace(one, scores={m: s for m, s in one.scores.items() if m in SIX})
+            for one in read_run(step, run)
+        ]
+        yield run, of_six
 
 
 @table_of("task model seed instance chunks methods scores marks")

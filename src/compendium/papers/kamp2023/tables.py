@@ -21,7 +21,7 @@ from attreval.metrics.scored_text import majority, overlap, relevance, spaced_ma
 from compendium import corpora
 from compendium.config import Run
 from compendium.papers.common.runs import load_tokens, marked_corpus, read_accuracy, reported
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import spell, table_of
 from compendium.papers.kamp2023.readings import (
     PEOPLE,
     VotedText,
@@ -108,7 +108,7 @@ def dataset_table(step: Step) -> pd.DataFrame:
     ours = table.quantity.map(_measure(step, runs) if runs else {}).astype(float).round(3)
     reason = np.where(ours.notna(), "", ELSEWHERE if runs else NO_TASK)
     table = table.assign(title=table.quantity.map(TITLES), ours=ours, reason=reason)
-    return table[["quantity", "title", "published", "source", "ours", "reason"]]
+    return table[spell("quantity title published source ours reason")]
 
 
 def _measure(step: Step, runs: list[Run]) -> dict[str, float]:

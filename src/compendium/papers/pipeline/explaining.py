@@ -46,7 +46,7 @@ def explain_shard(step: Step, choices: Iterable[OtherChoice] = ()) -> Shard:
     given = step.parameters
     spec = step.profile.explaining_of(given.task)
     scorer = open_scorer(step)
-    run = (given.task, given.model, given.seed)
+    *run, shard = given.run()
     every = [method for method in spec.methods if scorer.model.family in METHODS[method].families]
     methods = given.methods or every
     how = (("explain", *run), spec.target)
@@ -54,7 +54,7 @@ def explain_shard(step: Step, choices: Iterable[OtherChoice] = ()) -> Shard:
     explained = explain_instances(
         scorer, instances, methods, spec, *how, notify=step.progress("explaining")
     )
-    _write(step, given.run()[-1], explained)
+    _write(step, shard, explained)
     records = [record for one in explained for record in one.attributions.values()]
     check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
@@ -81,7 +81,7 @@ def open_scorer(step: Step) -> Scorer:
     """The ledger of the step's trained model, in the precision allowed for sampled methods."""
     given = step.parameters
     spec = step.profile.explaining_of(given.task)
-    model = load_model(step.results, step.profile, given.task, given.model, given.seed)
+    model = load_model(step.results, step.profile, *given.run()[:3])
     return Scorer(
         model,
         spec.token_budget,

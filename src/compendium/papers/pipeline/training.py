@@ -23,7 +23,7 @@ from compendium import corpora
 from compendium.config import Profile, Run, TaskSpec, TrainingSpec
 from compendium.config.sections import AlsoTrain
 from compendium.papers.common.style import use_style
-from compendium.papers.common.tables import mean_low_high
+from compendium.papers.common.tables import mean_low_high, spell
 from compendium.workflow.step import Step
 
 Network = Transformer | WordClassifier
@@ -48,7 +48,7 @@ def train_and_test(step: Step) -> Trained:
     """
     given = step.parameters
     profile = step.profile
-    run = (given.task, given.model, given.seed)
+    run = given.run()
     labels = corpora.TASKS[given.task].labels
     folder = step.results.model(*run)
     train_rows = 0  # a corpus may hold fewer than is asked for
@@ -179,7 +179,7 @@ def _copy_trained(
         model.network.config.update({"id2label": named, "label2id": numbers})
     save_whole(model, folder)
     loaded = load_classifier(folder, given.model, profile.device, origin.max_length, labels)
-    return loaded, pd.DataFrame(columns=["step", "epoch", "train_loss", "dev_loss", "dev_accuracy"])
+    return loaded, pd.DataFrame(columns=spell("step epoch train_loss dev_loss dev_accuracy"))
 
 
 def training_set(task: str, spec: TaskSpec) -> list[Instance]:

@@ -26,9 +26,8 @@ def say_trial(verdicts: pd.DataFrame) -> str:
 def say_short_list(table: pd.DataFrame) -> str:
     """What to use for each question, and whether a world less changes it."""
     used = table[table.use]
-    told = ""
-    for question, part in used.groupby("question", sort=False):
-        told += f"{question} {', '.join(part.title)}. "
+    by_question = used.groupby("question", sort=False).title
+    told = "".join(f"{question} {', '.join(titles)}. " for question, titles in by_question)
     stable = (used.stays == 1).sum()
     return f"{told}{stable} of these {len(used)} stay on the list whichever world is left out."
 

@@ -15,7 +15,7 @@ from attreval.trial.verdict import matrix_table, short_list, verdicts_by_metric
 from attreval.trial.worlds.planted import PLANTED_WORLDS
 from compendium.config import BootstrapSpec
 from compendium.config.judges import MetaSpec
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import spell, table_of
 
 NEEDED = ("random", "reversed")  # what a metric must tell from the truth
 MISLEADING = ("adversarial", "leaking")  # made to mislead
@@ -102,7 +102,7 @@ def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
     """One row a metric and world that surely tell constant scores from random ones."""
     constant = cells[cells.explainer == "constant"]
     apart = constant[(constant.gap_low > 0) | (constant.gap_high < 0)]
-    return _with_titles(apart)[["metric", "title", "world", "gap", "gap_low", "gap_high"]]
+    return _with_titles(apart)[spell("metric title world gap±")]
 
 
 def raised_by_metric(table: pd.DataFrame) -> pd.DataFrame:

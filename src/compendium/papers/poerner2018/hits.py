@@ -22,7 +22,7 @@ from compendium.config import PointingSpec, Profile, Run
 from compendium.corpora import TASKS
 from compendium.papers.common import runs
 from compendium.papers.common.runs import Records, reported
-from compendium.papers.common.tables import mean_low_high, table_of
+from compendium.papers.common.tables import mean_low_high, spell, table_of
 from compendium.papers.poerner2018.accuracy import accuracy_by_attractors, summarise_hits
 from compendium.papers.poerner2018.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import BLOCKS, TASKS_OF
@@ -31,7 +31,7 @@ from compendium.workflow.step import Step
 # the weak methods of the paper
 NORMS = [name for name, one in METHODS.items() if one.kind == "gradient" and not one.signed]
 # of what is no better than chance
-KEPT = ["task", "model", "method", "accuracy", "low", "high", "random", "instances"]
+KEPT = spell("task model method accuracy low high random instances")
 
 
 def pointing_hits(step: Step) -> pd.DataFrame:

@@ -45,6 +45,6 @@ def tried_run(profile: Profile) -> Run | None:
 
 def choices_of(step: Step) -> list[OtherChoice]:
     """The choices that a step of notebook 03 tries; none but of the run that they are tried on."""
-    given = step.parameters
-    tried = tried_run(step.profile) == (given.task, given.model, given.seed)
-    return other_choices(step.profile.explaining_of(given.task)) if tried else []
+    run = step.parameters.run()[:3]
+    tried = tried_run(step.profile) == run
+    return other_choices(step.profile.explaining_of(run[0])) if tried else []

@@ -134,7 +134,7 @@ def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
         ]
         for architecture in dict.fromkeys(tested.architecture):
             if architecture not in set(same.architecture):
-                blank = {"column": "", "published": float("nan"), "confidence": ""}
+                blank = {"column": "", "published": np.nan, "confidence": ""}
                 parts.append(first.assign(architecture=architecture, **blank))
     return pd.concat(parts, ignore_index=True)
 

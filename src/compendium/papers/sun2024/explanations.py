@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from attreval.core.records import Attribution, Instance
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.core.tables import read_by_instance, write_attributions, write_tokens
 from attreval.core.units import find_units
 from attreval.methods import METHODS, TECHNIQUES
@@ -86,7 +86,7 @@ def explain_types(step: Step) -> TypedExplanations:
         )
     scorer = open_scorer(step)
     every = corpora.load_task(given.task, "test", max(settings.rows, settings.agents.rows))
-    names = ("levels", given.task, given.model, given.seed)
+    names = ("levels", *given.run()[:3])
     budget = budget_of_types(profile, given.task)
     evaluated = every[: settings.rows][given.part :: settings.parts]
     for_agents = every[settings.rows : settings.agents.rows][given.part :: settings.parts]
@@ -150,9 +150,7 @@ def _explain_by_other_heads(
         show(start + len(part), len(by_head))
     given = step.parameters
     for choice, records in made.items() if by_head else ():
-        path = step.results.typed_attributions(
-            given.task, given.model, given.seed, f"{given.part}-{choice}"
-        )
+        path = step.results.typed_attributions(*given.run()[:3], f"{given.part}-{choice}")
         write_attributions(path, records)
         step.files.append(path)
     return pd.DataFrame(rows, columns=["instance", "head_choice", "head"])
@@ -238,7 +236,7 @@ def shapley_interactions(values: np.ndarray) -> np.ndarray:
     return out
 
 
-def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
+def bivariate_from_values(values: np.ndarray, samples: int, rng: Rng) -> np.ndarray:
     """(n, n) phi(i|j) from a sample of coalitions, whose (2^n,) values are looked up.
 
     Exact for 2^n samples.
@@ -249,7 +247,7 @@ def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Gener
     return bivariate_values(CoalitionGame(masks, weights, found, values[0], values[-1]))
 
 
-def proxyspex_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
+def proxyspex_from_values(values: np.ndarray, samples: int, rng: Rng) -> np.ndarray:
     """(n, n) interactions by ProxySPEX from coalitions whose (2^n,) values are looked up.
 
     Exact for 2^n samples.
@@ -310,7 +308,7 @@ def _compare(step: Step, scorer: Scorer, instance: Instance) -> Iterator[tuple]:
     tokens = scorer.model.tokens(instance)
     units = find_units(tokens, settings.units.unit)
     target = int(predict(scorer, [tokens])[0].argmax())
-    rng = generator("oracle", given.task, given.model, given.seed, instance.id)
+    rng = generator("oracle", *given.run()[:3], instance.id)
     talks = [("oracle", ask_values(tokens, target, units, all_coalitions(len(units))))]
     talks += [(m, METHODS[m].converse(tokens, target, budget, rng)) for m in others]
     values, *found = scorer.converse(talks)
@@ -329,16 +327,16 @@ def _compare(step: Step, scorer: Scorer, instance: Instance) -> Iterator[tuple]:
             estimates["proxyspex", samples] = pair_scores(units, fitted).values
     estimates |= {(method, 0): scores.values for method, scores in zip(others, found, strict=True)}
     for (name, samples), guess in estimates.items():
-        error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else float("nan")
+        error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else np.nan
         names = (instance.id, len(units), name, samples)
         yield (*names, "bivariate", *_correlations(guess, exact), error)
-        yield (*names, "interaction", *_correlations(np.abs(guess), interaction), float("nan"))
+        yield (*names, "interaction", *_correlations(np.abs(guess), interaction), np.nan)
 
 
 def _correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
     """Spearman's and Pearson's correlation; NaN where one of them does not vary."""
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return float("nan"), float("nan")
+        return np.nan, np.nan
     return float(spearmanr(a, b).statistic), float(np.corrcoef(a, b)[0, 1])
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from attreval.core.bootstrap import mean_of_known
 from attreval.core.records import Attribution, Cost, Instance, Tokens
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.core.units import Units, find_units
 from attreval.methods import TECHNIQUES, TYPES
 from attreval.methods.spans import find_spans
@@ -310,7 +310,7 @@ def _agreement(
     held = units_at(rankings[kind], spans, rankings["token"])
     single = np.array([unit_agreement(held, person.units[level]) for person in gold])
     if kind == "token":
-        return float(mean_of_known(single)), float("nan")
+        return float(mean_of_known(single)), np.nan
     found = features_at(rankings[kind], spans)
     joint = np.array(
         [interaction_agreement(found, person.interactions[level], rule) for person in gold]
@@ -318,7 +318,7 @@ def _agreement(
     return float(mean_of_known(single)), float(mean_of_known(joint))
 
 
-def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[str, Ranking]:
+def _random_rankings(ranked: RankedInstance, rng: Rng) -> dict[str, Ranking]:
     """Random pairs of spans, as many as the techniques have on average and as long as theirs.
 
     Pairs and units too.

@@ -11,7 +11,7 @@ import pandas as pd
 
 from attreval.metrics import FAITHFULNESS, HARD_OF
 from compendium.papers.common.runs import load_attributions, reported
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import spell, table_of
 from compendium.papers.zhao2023.deviations import HARD as DRIVERS
 from compendium.papers.zhao2023.deviations import TOGETHER
 from compendium.papers.zhao2023.diagnosticity import (
@@ -106,7 +106,7 @@ def _follows(pairs: pd.DataFrame, metric: str) -> float:
 def spread_over_draws(values: pd.DataFrame) -> pd.DataFrame:
     """One row a task and method: mean Soft-NC and Soft-NS, and their mean sd over draws."""
     main = values[(values.setting == "main") & values.soft_nc.notna()]
-    columns = ["soft_nc", "soft_nc_sd", "soft_ns", "soft_ns_sd", "keep_rate"]
+    columns = spell("soft_nc soft_nc_sd soft_ns soft_ns_sd keep_rate")
     return main.groupby(["task", "method"], sort=False)[columns].mean().reset_index()
 
 

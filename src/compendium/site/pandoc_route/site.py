@@ -248,15 +248,16 @@ def frame(site: Site, source: Path) -> dict[str, str]:
     kind = "notebook" if source.suffix == ".ipynb" else "paper"
     if kind == "paper" and source.parent == site.home:
         kind = source.stem
-    styles = ""
-    for style in ["assets/site.css", *_as_list(site.html.get("css"))]:
-        styles += f'<link rel="stylesheet" href="{_relative(style, address)}">'
+    styles = [
+        f'<link rel="stylesheet" href="{_relative(style, address)}">'
+        for style in ("assets/site.css", *_as_list(site.html.get("css")))
+    ]
     variables = {
         "nav": items,
         "site-title": escape(website["title"]),
         "home": _relative("index.html", address),
         "page-footer": _as_html("\n\n".join(filled)),
-        "styles": styles,
+        "styles": "".join(styles),
         "lang": site.config.get("lang", "en"),
         "page-class": kind,
     }
