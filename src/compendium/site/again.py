@@ -56,7 +56,8 @@ JUDGES = {
 def judge_again(run: Results) -> tuple[pd.DataFrame, list[str]]:
     """The scorecard of a run, made again, and the claims that come out otherwise than it says.
 
-    Of the run its manifest, `tables` and `values` alone are read.
+    Of the run its manifest, `tables` and `values` alone are read. Claims of a notebook that has
+    kept no values, as in runs older than these, stand as they are.
 
     Raises:
         FileNotFoundError: the run has kept nothing of single texts, or not all that is needed.
@@ -71,7 +72,7 @@ def judge_again(run: Results) -> tuple[pd.DataFrame, list[str]]:
         shutil.copytree(run.tables, alone.tables)
         shutil.copytree(run.values, alone.values)
         for notebook, judge in JUDGES.items():
-            if run.table("claims", notebook).exists():
+            if any(run.values.glob(f"{notebook}_*")):
                 step = Step(notebook, NOTEBOOKS[notebook](), profile, alone)
                 judged = judge(step)
                 step.table("claims", judged.claims)
