@@ -1,12 +1,13 @@
 """Which methods flip? The place of each method among the others, by judge and kind of network."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from compendium.config import Profile
+from compendium.papers.common.runs import RUN
 from compendium.papers.common.scorecard import WIDTH
 from compendium.papers.common.sentences import name_method, sentence
 from compendium.papers.common.style import CurveEnd, draw_nothing, label_ends, use_style
@@ -15,15 +16,12 @@ from compendium.papers.joint.lattice import facts_of
 from compendium.papers.joint.values import JUDGES
 
 RECURRENT = "recurrent"
+SCRATCH = "transformer, not pretrained"
 ENCODER = "pretrained encoder"
-KINDS = (  # of networks, from left to right
-    RECURRENT,
-    "convolutional",
-    "transformer, not pretrained",
-    ENCODER,
-    "pretrained encoder-decoder",
-    "pretrained decoder",
-)
+BOTH = "pretrained encoder-decoder"
+DECODER = "pretrained decoder"
+# of networks, from left to right
+KINDS = (RECURRENT, "convolutional", SCRATCH, ENCODER, BOTH, DECODER)
 ALL = "all judges"
 FLIPS = 0.25  # of the others, that a method passes or falls behind between RECURRENT and ENCODER
 LOOKS = {"falls": "#D55E00", "rises": "#0072B2", "stays": "#8a8a8a"}
@@ -34,10 +32,10 @@ def kind_of_network(facts: Mapping[str, str]) -> str:
     if facts["kind"] != "attention":
         return facts["kind"].replace("quasi", RECURRENT)
     if facts["architecture"] == "encoder_decoder":
-        return KINDS[4]
+        return BOTH
     if facts["pretrained"] == "no":
-        return KINDS[2]
-    return KINDS[5] if facts["direction"] == "ahead" else ENCODER
+        return SCRATCH
+    return DECODER if facts["direction"] == "ahead" else ENCODER
 
 
 @table_of("task judge method kind networks place lowest highest")
@@ -53,9 +51,8 @@ def places_table(values: pd.DataFrame, accuracy: pd.DataFrame, profile: Profile)
         profile: The design, see `Profile.crossed_profile`.
     """
     told = values[(values.method != "random") & (values.metric.map(JUDGES) != "")]
-    network = ["task", "model", "seed"]
-    means = told.groupby([*network, "metric", "method"], sort=False).value.mean().dropna()
-    column = means.groupby([*network, "metric"])
+    means = told.groupby([*RUN, "metric", "method"], sort=False).value.mean().dropna()
+    column = means.groupby([*RUN, "metric"])
     beaten = (column.rank() - 1) / (column.transform("size") - 1)
     places = beaten.rename("place").reset_index()
     kinds = _kinds(accuracy, profile)
@@ -83,10 +80,15 @@ def _kinds(accuracy: pd.DataFrame, profile: Profile) -> pd.Series:
 
 def flips_of(places: pd.DataFrame) -> pd.Series:
     """By method its place with ENCODER less that with RECURRENT, mean over tasks and networks."""
+    wide = _by_kind(places, [ENCODER, RECURRENT])
+    return (wide[ENCODER] - wide[RECURRENT]).dropna().sort_values()
+
+
+def _by_kind(places: pd.DataFrame, kinds: Sequence[str]) -> pd.DataFrame:
+    """A row a method, a column a kind: places by all judges, mean over tasks."""
     every = places[places.judge == ALL]
     wide = every.pivot_table(index="method", columns="kind", values="place")
-    wide = wide.reindex(columns=[ENCODER, RECURRENT])
-    return (wide[ENCODER] - wide[RECURRENT]).dropna().sort_values()
+    return wide.reindex(columns=list(kinds))
 
 
 def _look(flip: float) -> str:
@@ -104,8 +106,7 @@ def draw_flips(places: pd.DataFrame) -> Axes:
     if flips.empty:
         return draw_nothing(f"no {RECURRENT} network and {ENCODER} to compare")
     kinds = [kind for kind in KINDS if (places.kind == kind).any()]
-    every = places[places.judge == ALL]
-    wide = every.pivot_table(index="method", columns="kind", values="place").reindex(columns=kinds)
+    wide = _by_kind(places, kinds)
     figure, axes = plt.subplots(figsize=(WIDTH, 4.6))
     ends = []
     for method, flip in flips.items():
