@@ -18,7 +18,7 @@ from compendium.papers.joint.values import MIXED
 
 # worths that have a rank correlation of -0.2 with those in order, but for random's
 OTHERWISE = (0, 4, 5, 6, 1, 2, 3)
-MODELS = dict.fromkeys("ab", SimpleNamespace(architecture="transformer"))
+MODELS = dict.fromkeys("ab", SimpleNamespace(architecture="transformer", weights="x"))
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,10 @@ from compendium.papers.pipeline import training
 from compendium.project import Results
 
 KINDS = {"a": "gru", "x": "transformer"}
-MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in KINDS.items()}
+MODELS = {
+    name: SimpleNamespace(architecture=kind, weights=None, start="x", same_as=None)
+    for name, kind in KINDS.items()
+}
 
 
 def scores(seeds=(1, 2)):

@@ -1,4 +1,4 @@
-"""Variance components: planted ones are found, exchanged names give what chance gives."""
+"""Variance components: planted ones are found."""
 
 from itertools import product
 from types import SimpleNamespace
@@ -17,26 +17,18 @@ from compendium.papers.joint.decomposition import (
     gather_columns,
     say_decomposition,
 )
+from compendium.papers.joint.values import OF_TWO
 
 # of three papers
 METRICS = {"pointing": "p", "people": "a", "agreement": "a", "nc": "f", "ns": "f"}
-KINDS = dict.fromkeys("abcd", "gru") | dict.fromkeys("xy", "transformer")
-MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in KINDS.items()}
+KINDS = dict.fromkeys("abcde", "gru") | dict.fromkeys("xy", "transformer")
+MODELS = {
+    name: SimpleNamespace(architecture=kind, weights=None, start="x", same_as=None)
+    for name, kind in KINDS.items()
+}
 FAMILY = "recurrent and convolutional networks"
 PARTS = ["methods", "paper", "metric", "model", "both"]
 KEY = ["model", "seed", "metric", "instance", "method"]
-
-
-@pytest.fixture(autouse=True)
-def few_worlds(monkeypatch):
-    """A fiftieth of the exchanges, each of them dear: p is .05 or more."""
-    monkeypatch.setattr(decomposition, "EXCHANGES", 19)
-
-
-@pytest.fixture
-def more_worlds(monkeypatch, few_worlds):
-    """So many that p can be as low as .01."""
-    monkeypatch.setattr(decomposition, "EXCHANGES", 99)
 
 
 def plant(*variances, of_seed=0.0, models="abcd", seeds=1, number=150, texts=4, error=0.0, at=0):
@@ -82,14 +74,17 @@ PLANTED = {
 }
 
 
-def test_planted_components_are_found_whatever_texts_do_to_all_alike(more_worlds):
+def test_planted_components_are_found_whatever_texts_do_to_all_alike():
     for planted, error in PLANTED.items():
         row = first_row(plant(*planted, error=error, texts=6))
         assert row[PARTS].to_numpy(float) == pytest.approx(planted, abs=0.14)
         assert row[PARTS].sum() == pytest.approx(1)
         assert row.judge == pytest.approx(row.paper + row.metric)
-        assert row.p_judge < 0.05 or not planted[1]
-        assert row.p_model < 0.05 or not planted[3]
+        cut = np.maximum(0, row[PARTS].to_numpy(float))
+        assert row[[f"{part}_cut" for part in PARTS]].to_numpy(float) == pytest.approx(
+            cut / cut.sum()
+        )
+        assert row.judge_cut == pytest.approx(row.paper_cut + row.metric_cut)
         assert row.lead_low <= row.lead <= row.lead_high
         assert (row.networks, row.metrics, row.compared, row.judges.count(",")) == (4, 5, 150, 2)
 
@@ -132,18 +127,17 @@ def test_texts_drawn_twice_are_no_two_texts():
     assert only == pytest.approx(columns.covariances(np.array([1.0, 1, 0, 0])))
 
 
-def test_the_share_of_training_anew_is_told_from_that_of_another_model(more_worlds):
-    """Each of four models has three seeds: .1 of the variance is the seed's, .2 the model's."""
-    values = plant(0.4, 0.2, 0.0, 0.2, 0.1, of_seed=0.1, seeds=3)
+def test_the_share_of_training_anew_is_told_from_that_of_another_model():
+    """Each of five models has three seeds: .1 of the variance is the seed's, .2 the model's."""
+    values = plant(0.4, 0.2, 0.0, 0.2, 0.1, of_seed=0.1, seeds=3, models="abcde")
     anew = first_row(values, 30, SEEDS)
     other = first_row(values, 30, FAMILY)
-    assert (anew.networks, other.networks) == (12, 12)
+    assert (anew.networks, other.networks) == (15, 15)
     assert (anew.model, other.model) == pytest.approx((0.1, 0.3), abs=0.08)
     assert (anew.methods, other.methods) == pytest.approx((0.6, 0.4), abs=0.12)
     assert anew.judge == pytest.approx(other.judge, abs=0.06)
-    assert max(anew.p_model, other.p_model) < 0.05
     assert anew.model_low - 0.03 <= 0.1 <= anew.model_high + 0.03
-    assert other.model_low <= 0.3 <= other.model_high
+    assert other.model_low - 0.03 <= 0.3 <= other.model_high + 0.03
 
 
 def test_models_are_drawn_with_all_their_seeds():
@@ -161,26 +155,6 @@ def test_models_are_drawn_with_all_their_seeds():
     assert often(np.array([(0, 1)]), np.arange(2)) == pytest.approx([0.5], abs=0.04)
 
 
-def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike(more_worlds):
-    """Two models exchanged with all their seeds have two orders, so that p is large."""
-    values = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="ab", seeds=3, number=30)
-    assert first_row(values, 2, FAMILY).p_model > 0.03  # 2 ** 4 worlds are all there are
-    values = plant(0.4, 0.0, 0.0, 0.2, 0.4, of_seed=0.01, models="ab", seeds=2, number=9)
-    columns = gather_columns(values)
-    rng = np.random.default_rng(0)
-
-    def exchanged(pairs, kind):
-        _, found = decomposition._exchange_metrics(columns, np.array(pairs), kind, rng)
-        assert (np.sort(found) == np.arange(5)).all()
-        return found
-
-    moved = exchanged([(0, 2), (0, 3), (1, 2), (1, 3)], FAMILY)
-    assert (moved[0] == moved[1]).all() and (moved[2] == moved[3]).all()
-    assert (moved[0] != moved[2]).any()
-    apart = exchanged([(0, 1), (2, 3)], SEEDS)
-    assert (apart[0] != apart[1]).any()
-
-
 def test_kinds_of_models_and_what_the_sentence_says():
     alike = plant(0.5, 0.4, 0.0, 0.0, 0.1, models="abc")
     apart = plant(0.5, 0.4, 0.0, 0.0, 0.1, models="xy", at=5)
@@ -192,6 +166,51 @@ def test_kinds_of_models_and_what_the_sentence_says():
     assert said.startswith("Within a family of models the judge makes 0.")
     assert "from one family" in said
     assert draw_decomposition(table).get_legend_handles_labels()[1][1] == "with the paper"
+
+
+def test_of_few_models_each_pair_is_told_by_itself_and_none_is_drawn():
+    few = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="abc", seeds=2, number=30)
+    table = decomposition_table(few, MODELS, 5, 0.95)
+    single = table[table.reading == "single"]
+    assert set(single.models) == {"a | b", "a | c", "b | c"} and single.lead_low.isna().all()
+    row = table[(table.reading == "all") & (table.kind == FAMILY)].iloc[0]
+    assert single.lead.min() < row.lead < single.lead.max()
+    assert row.models == ""
+    many = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="abcde", number=9)
+    assert "single" not in set(decomposition_table(many, MODELS, 5, 0.95).reading)
+
+
+def test_another_models_network_is_left_out():
+    values = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="abc", number=9)
+    copied = MODELS | {"c": SimpleNamespace(**vars(MODELS["c"]) | {"same_as": "a"})}
+    table = decomposition_table(values, copied, 2, 0.95)
+    expected = decomposition_table(values[values.model != "c"], MODELS, 2, 0.95)
+    pd.testing.assert_frame_equal(table, expected)
+
+
+def test_merged_methods_count_once():
+    values = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="ab", number=9)
+    pairs = pd.DataFrame({"first": ["m0"], "second": ["m1"], "same": [True]})
+    table = decomposition_table(values, MODELS, 2, 0.95, pairs).set_index("reading")
+    assert (table.compared["all"], table.compared["merged"]) == (9, 8)
+    without = decomposition_table(values, MODELS, 2, 0.95, pairs.assign(same=False))
+    assert "merged" not in set(without.reading)
+
+
+def test_columns_that_tell_too_little_are_counted():
+    values = plant(0.5, 0.2, 0.1, 0.1, 0.1, models="ab", number=20)
+    noise = np.random.default_rng(0).normal(0, 99, len(values))
+    noisy = values.assign(value=values.value.where(values.metric != "ns", noise))
+    assert first_row(values, 2).untold == 0
+    assert first_row(noisy, 2).untold == 2
+
+
+def test_families_of_transformers_are_told_apart():
+    spec = vars(MODELS["x"])
+    models = MODELS | {"y": SimpleNamespace(**spec | {"start": None})}
+    values = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="axy", number=9)
+    table = decomposition_table(values, models, 2, 0.95)
+    assert set(table.kind) == set(OF_TWO.values())
 
 
 def test_needed_orders_follow_spearman_and_brown():
@@ -212,7 +231,7 @@ def test_one_rule_leaves_out_the_methods_whose_rules_differ():
     named = values.assign(method=values.method.replace({"m0": "lrp", "m1": "deeplift"}))
     table = decomposition_table(named, MODELS, 5, 0.95).set_index("reading")
     others = decomposition_table(values[~values.method.isin(["m0", "m1"])], MODELS, 5, 0.95)
-    assert set(others.reading) == {"all", "right"}
+    assert set(others.reading) == {"all", "right", "single"}
     assert set(table.compared["one rule"]) == {6}
     expected = others[others.reading == "all"][PARTS]
     assert np.allclose(table.loc["one rule", PARTS], expected)
@@ -228,23 +247,14 @@ def test_nothing_to_compare():
     assert shares.isna().all(axis=None)
 
 
-def test_exchanged_names_have_no_share():
-    chance = []
-    for at in range(6):
-        values = plant(0.5, 0.3, 0.0, 0.0, 0.2, number=12, at=at)
-        chance.append(first_row(values, 2).p_model)
-    assert np.mean(chance) == pytest.approx(0.5, abs=0.25)
-
-
-def test_intervals_hold_what_many_models_would_give(monkeypatch):
-    monkeypatch.setattr(decomposition, "EXCHANGES", 1)
+def test_intervals_hold_what_many_models_would_give():
     names = [f"m{at}" for at in range(16)]
     models = dict.fromkeys(names, MODELS["a"])
     held = []
     for at in range(10):
         many = plant(0.4, 0.2, 0.1, 0.1, 0.2, models=names, number=20, error=0.5, at=at)
         truth = decomposition_table(many, models, 1, 0.95).iloc[0]
-        few = many[many.model.isin(names[:4])]
+        few = many[many.model.isin(names[:5])]
         told = decomposition_table(few, models, 60, 0.95).iloc[0]
         held.append(told.lead_low <= truth.lead <= told.lead_high)
     assert np.mean(held) >= 0.8

@@ -46,10 +46,15 @@ def places():
             for method, mean in zip(METHODS, means, strict=True):
                 for text, apart in (("x0", 1), ("x1", -1)):
                     rows.append(("sst2", model, seed, text, method, metric, mean + apart))
+    return flips.places_table(flips.network_places(*table_of_networks(rows), PROFILE))
+
+
+def table_of_networks(rows):
+    """The scores of rows, and the accuracies of their networks."""
     scores = pd.DataFrame(rows, columns=values.COLUMNS)
     networks = list(dict.fromkeys(scores.model))
-    tested = pd.DataFrame({"task": "sst2", "model": networks, "layers": 1, "causal": False})
-    return flips.places_table(scores, tested, PROFILE)
+    tested = {"task": "sst2", "model": networks, "layers": 1, "causal": False}
+    return scores, pd.DataFrame(tested)
 
 
 @pytest.mark.parametrize(

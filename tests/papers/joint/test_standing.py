@@ -20,7 +20,10 @@ from compendium.papers.joint.values import JOINT, WORDS
 from compendium.project import Results
 
 KINDS = {"small": "transformer", "gru": "gru"}
-MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in KINDS.items()}
+MODELS = {
+    name: SimpleNamespace(architecture=kind, weights="x", start=None)
+    for name, kind in KINDS.items()
+}
 PAID = dict(zip(METHODS, (0, 1, 1, 1, 20, 30, 300), strict=True))
 PLAIN = tuple(method for method in METHODS_OF_ALL if method != "random")[:12]
 FAITHFUL = tuple(one for one in VOTES["faithfulness"] if one in JOINT)

@@ -23,6 +23,7 @@ from compendium.papers.common.runs import RUN, borrowed_evidence, to_explain, wi
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import put_together, table_of
 from compendium.papers.common.trained_models import open_run
+from compendium.papers.joint.alike import compare_methods
 from compendium.papers.joint.values import (
     COLUMNS,
     GAMES,
@@ -42,8 +43,11 @@ TEXTS = 20  # of one network, explained and scored together
 SURE = 0.75  # of a cell's columns: where so many put one method before the other, the cell does
 
 
-def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Train, explain and score every network that learned its task: (accuracies, scores)."""
+def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Train, explain and score every network that learned its task.
+
+    Returns (accuracies, scores as COLUMNS, how alike methods are as of `alike.compare_methods`).
+    """
     given = step.profile.crossed_profile()
     place = Results(step.results.root / "crossed")
     models = list(given.models)
@@ -63,8 +67,11 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
         if (given.read_by(run[0]), *run[1:]) in learned:
             starts = range(0, given.rows_explained(*run[:2]), TEXTS)
             jobs += [(place, given, run, start) for start in starts]
-    scored = step.ask_side_by_side(score_network, jobs, "explaining and scoring", of_models=False)
-    return accuracy, put_together([pd.DataFrame(columns=COLUMNS), *scored])
+    found = step.ask_side_by_side(score_network, jobs, "explaining and scoring", of_models=False)
+    scored = [scores for scores, _ in found]
+    compared = [alike for _, alike in found]
+    scores = put_together([pd.DataFrame(columns=COLUMNS), *scored])
+    return accuracy, scores, put_together([compare_methods((), ()), *compared])
 
 
 def with_same_networks(accuracy: pd.DataFrame, profile: Profile) -> pd.DataFrame:
@@ -98,8 +105,8 @@ def train_crossed(results: Results, profile: Profile, run: Run) -> dict[str, Any
 
 def score_network(
     results: Results, profile: Profile, run: Run, start: int
-) -> tuple[pd.DataFrame, dict[str, Cost]]:
-    """(scores as `score_instances`, costs by account) of a few texts that a network explains."""
+) -> tuple[tuple[pd.DataFrame, pd.DataFrame], dict[str, Cost]]:
+    """What a network's explanations of a few texts score, and how alike methods are; costs."""
     spec = profile.explaining_of(run[0])
     scorer = open_run(results, profile, run)
     borrowed = borrowed_evidence(run[0])
@@ -114,7 +121,8 @@ def score_network(
         target = one.attributions[of_tokens[0]].target
         known = _play_games(one, profile)
         texts.append(score_text(profile, run, instance, one.tokens, scores, target, known))
-    return ask_of_run(scorer, run, texts, texts), scorer.costs
+    found = (ask_of_run(scorer, run, texts, texts), compare_methods(run, texts))
+    return found, scorer.costs
 
 
 def _play_games(one: Explained, profile: Profile) -> Known:

@@ -15,10 +15,11 @@ what training anew makes of an order. Metrics of none of the papers are no judge
 shapes: u, v networks, j, k metrics, m methods, n texts, p pairs of networks.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,33 +29,49 @@ from matplotlib.axes import Axes
 
 from attreval.core.bootstrap import percentile_interval
 from attreval.core.seeds import Rng, generator
-from attreval.metrics.rank_correlation import FEWEST, TIED
+from attreval.metrics.rank_correlation import FEWEST
 from compendium.config import ModelSpec
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.style import draw_nothing, task_title, use_style
-from compendium.papers.joint.values import JUDGES, MIXED, TRANSFORMERS, WORDS, shared_family
+from compendium.papers.joint.alike import merge_same
+from compendium.papers.joint.values import (
+    JUDGES,
+    MIXED,
+    OF_TWO,
+    SCRATCH,
+    TRANSFORMERS,
+    WORDS,
+    family_of,
+    shared_family,
+)
 
 # of a column's variance: where the texts make more than the rest of it, the column is left out
 LEAST_TOLD = 0.5
-EXCHANGES = 999  # worlds in which models, or metrics, exchange their names
+ENOUGH_MODELS = 5  # of a family, to draw them: of fewer, each pair of models is told by itself
 DEPENDABLE = 0.8  # the generalizability that is usually asked for
 # what each leaves out, of a column: agreement between methods, which does not ask what is right;
 # methods whose rules on a transformer are others than on a recurrent network
 READINGS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "all": ("metric", ()),
     "right": ("metric", ("agreement", "agreement_dynamic")),
     "one rule": ("method", ("lrp", "deeplift")),
 }
+ALL = "all"
+MERGED = "merged"
+SINGLE = "single"
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
 SHARES = ("methods", "paper", "metric", "model", "both", "judge", "lead")
 SEEDS = "one network, trained anew"
 # how much two networks have in common, most first
-NEARNESS = {SEEDS: 0, WORDS: 1, TRANSFORMERS: 1, MIXED: 2}
+NEARNESS = {SEEDS: 0, WORDS: 1, SCRATCH: 1, TRANSFORMERS: 1} | dict.fromkeys(OF_TWO.values(), 2)
 KIND_TITLES = {
-    SEEDS: SEEDS,
     WORDS: "two recurrent or convolutional networks",
-    TRANSFORMERS: "two transformers",
-    MIXED: "one network of each family",
+    SCRATCH: "two transformers from scratch",
+    TRANSFORMERS: "two pretrained transformers",
+    MIXED: "a pretrained transformer and a recurrent or convolutional network",
+    OF_TWO[
+        frozenset({WORDS, SCRATCH})
+    ]: "a transformer from scratch and a recurrent or convolutional network",
+    OF_TWO[frozenset({SCRATCH, TRANSFORMERS})]: "a transformer from scratch and a pretrained one",
 }
 LEGIBLE = 0.09  # of a bar that has room for its number
 BARS = {  # of a bar: label, colour
@@ -71,8 +88,8 @@ class ScoreColumns:
     """What one metric gives all methods on one network, text by text.
 
     networks: u pairs (model, seed); judges: (j,) of each metric; scores: (u, j, m, n), centred, 0
-    where unknown. known: (u, j) where a column tells enough; texts: (j, n) which texts a metric
-    has.
+    where unknown. known: (u, j) where a column tells enough, untold: how many do not; texts: (j, n)
+    which texts a metric has.
     """
 
     networks: list[tuple[str, int]]
@@ -80,6 +97,7 @@ class ScoreColumns:
     scores: np.ndarray
     known: np.ndarray
     texts: np.ndarray
+    untold: int = 0
 
     def comparable(self) -> bool:
         """Whether there are two networks and two papers, and enough methods."""
@@ -110,6 +128,18 @@ class ScoreColumns:
         return (covariances / np.outer(sd, sd)).reshape(*self.known.shape, *self.known.shape)
 
 
+class _Drawing(NamedTuple):
+    """Of intervals: `average_papers` of drawn texts, and whether models are drawn."""
+
+    texts: list[np.ndarray]
+    rng: Rng
+    confidence: float
+    of_models: bool
+
+
+NO_DRAWS = _Drawing([], generator("no draws"), 0.95, of_models=False)
+
+
 def text_products(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(c, c) sums of products of (c, m, n) columns: of the same text, and of different texts."""
     flat = scores.reshape(len(scores), -1)
@@ -119,36 +149,46 @@ def text_products(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def decomposition_table(
-    values: pd.DataFrame, models: Mapping[str, ModelSpec], draws: int, confidence: float
+    values: pd.DataFrame,
+    models: Mapping[str, ModelSpec],
+    draws: int,
+    confidence: float,
+    alike: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """What an order of methods is made of: one row a task, kind of two networks and reading.
 
+    Where a family has fewer than ENOUGH_MODELS, the reading SINGLE has a row a pair of models.
+
     Args:
         values: Scores of single texts: task, model, seed, instance, method, metric and value;
-            random scores are left out.
+            random scores are left out, and models that are another's network.
         models: By name.
-        draws: Of the intervals: models, their seeds and texts are drawn with replacement.
+        draws: Of the intervals: texts, seeds and, where there are enough, models are drawn with
+            replacement.
         confidence: Of the intervals.
+        alike: Of `alike.pairs_alike`; with it there is the reading MERGED, of methods that say the
+            same as one.
 
     Returns:
-        kind: SEEDS, the family of two models, or that they are one of each. networks, judges,
-        metrics, texts, compared: of how many networks, by which judges and how many metrics, on how
-        many texts, with how many methods. same_metric, same_paper, same_model, neither: mean
-        correlation of two networks under one metric, under two of a paper, of two papers on one
-        network, of two on two. methods, paper, metric, model, both: shares of the variance with the
-        sum 1; judge: paper and metric. lead: the judge's share less the model's. `_low`, `_high`:
-        intervals. p_judge, p_model: how often names exchanged at random give as large a share.
-        needed: orders of different papers on different networks whose mean is dependable
-        (Spearman-Brown); infinite where nothing is shared.
+        kind: SEEDS, the family of two models, or of which two they are. models: the two, of SINGLE.
+        networks, judges, metrics, texts, compared: of how many networks, by which judges and how
+        many metrics, on how many texts, with how many methods. untold: how many columns of the
+        task are left out, since texts make more of them than the rest does. same_metric,
+        same_paper, same_model, neither: mean correlation of two networks under one metric, under
+        two of a paper, of two papers on one network, of two on two. methods, paper, metric, model,
+        both: shares of the variance with the sum 1; judge: paper and metric; `_cut`: the same where
+        what is estimated below 0 counts as 0. lead: the judge's share less the model's. `_low`,
+        `_high`: intervals. needed: orders of different papers on different networks whose mean is
+        dependable (Spearman-Brown); infinite where nothing is shared.
     """
     rows = []
     judged = values.metric.map(JUDGES) != ""
+    own = [name for name, spec in models.items() if not spec.same_as]
     told = values[values.value.notna() & (values.method != "random") & judged]
-    for task, part in told.groupby("task", sort=False):
-        for reading, (column, names) in READINGS.items():
-            kept = part[~part[column].isin(names)]
+    for task, part in told[told.model.isin(own)].groupby("task", sort=False):
+        for reading, kept in _readings(part, alike):
             columns = gather_columns(kept)
-            if columns is None or not columns.comparable() or (names and len(kept) == len(part)):
+            if columns is None or not columns.comparable():
                 continue
             pairs, kinds = _pair_networks(columns, models)
             texts = columns.scores.shape[-1]
@@ -157,12 +197,40 @@ def decomposition_table(
             for _ in range(draws):
                 times = np.bincount(rng.integers(texts, size=texts), minlength=texts).astype(float)
                 drawn.append(average_papers(columns.correlations(times), columns.judges))
-            seen = columns.correlations(np.ones(texts))
+            seen = average_papers(columns.correlations(np.ones(texts)), columns.judges)
+            names = np.array([model for model, _ in columns.networks])
             for kind in dict.fromkeys(kinds):
                 here = pairs[kinds == kind]
-                found = _decompose(columns, here, kind, seen, drawn, rng, confidence)
-                rows.append({"task": task, "reading": reading, "kind": kind, **found})
+                few = kind != SEEDS and _few_models(names[here], models)
+                drawing = _Drawing(drawn, rng, confidence, of_models=not few)
+                about = {"task": task, "reading": reading, "kind": kind, "models": ""}
+                rows.append(about | _decompose(columns, here, seen, drawing))
+                if reading == ALL and few:
+                    two = np.array([" | ".join(sorted(pair)) for pair in names[here]])
+                    for single in dict.fromkeys(two):
+                        about |= {"reading": SINGLE, "models": single}
+                        found = _decompose(columns, here[two == single], seen, NO_DRAWS)
+                        rows.append(about | found)
     return pd.DataFrame(rows)
+
+
+def _readings(
+    values: pd.DataFrame, alike: pd.DataFrame | None
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each reading of which something is left, with its values."""
+    yield ALL, values
+    if alike is not None and alike.same.any():
+        yield MERGED, merge_same(values, alike)
+    for reading, (column, names) in READINGS.items():
+        kept = values[~values[column].isin(names)]
+        if len(kept) < len(values):
+            yield reading, kept
+
+
+def _few_models(pairs: np.ndarray, models: Mapping[str, ModelSpec]) -> bool:
+    """Whether (p, 2) models of pairs are fewer than ENOUGH_MODELS of a family."""
+    of_family = Counter(family_of(models[name]) for name in np.unique(pairs))
+    return min(of_family.values()) < ENOUGH_MODELS
 
 
 def gather_columns(part: pd.DataFrame) -> ScoreColumns | None:
@@ -192,7 +260,8 @@ def gather_columns(part: pd.DataFrame) -> ScoreColumns | None:
     own = np.diag(columns.covariances(np.ones(scores.shape[-1]))).reshape(has.shape)
     means = scores.sum(axis=-1) / np.maximum(1, there.sum(axis=1))[None, :, None]
     seen = means.var(axis=-1, ddof=1)
-    return replace(columns, known=has & (own > LEAST_TOLD * seen) & (seen > 0))
+    known = has & (own > LEAST_TOLD * seen) & (seen > 0)
+    return replace(columns, known=known, untold=int((has & ~known).sum()))
 
 
 def _pair_networks(
@@ -256,48 +325,40 @@ def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) ->
 def _decompose(
     columns: ScoreColumns,
     pairs: np.ndarray,
-    kind: str,
     seen: np.ndarray,
-    drawn: list[np.ndarray],
-    rng: Rng,
-    confidence: float,
+    drawing: _Drawing,
 ) -> dict[str, Any]:
-    """The numbers of one row.
-
-    seen: correlations of all texts; drawn: `average_papers` of drawn ones.
-    """
-
-    def correlate(correlations: np.ndarray) -> np.ndarray:
-        means = average_papers(correlations, columns.judges)
-        return share_variance(means, pairs, np.ones(len(pairs)))
-
-    found = correlate(seen)
+    """The numbers of one row. seen: `average_papers` of all texts."""
+    found = share_variance(seen, pairs, np.ones(len(pairs)))
     shares = pd.Series(_shares(found), SHARES)
     of_model = np.unique([model for model, _ in columns.networks], return_inverse=True)[1]
     draws = []
-    for means in drawn:
-        weights = _draw_pairs(pairs, of_model, rng)
+    for means in drawing.texts:
+        weights = _draw_pairs(pairs, of_model, drawing.rng, drawing.of_models)
         draws.append(_shares(share_variance(means, pairs, weights)))
-    low, high = percentile_interval(np.reshape(draws, (-1, len(SHARES))), confidence)
+    low, high = percentile_interval(np.reshape(draws, (-1, len(SHARES))), drawing.confidence)
     out = {
         "networks": len(np.unique(pairs)),
         "judges": ", ".join(dict.fromkeys(columns.judges)),
         "metrics": len(columns.judges),
         "texts": int(columns.texts.any(axis=0).sum()),
         "compared": columns.scores.shape[2],
+        "untold": columns.untold,
     }
     out |= zip(CORRELATIONS, found, strict=True)
     out |= shares.to_dict()
+    out |= cut_shares(shares).add_suffix("_cut").to_dict()
     out |= pd.Series(low, SHARES).add_suffix("_low").to_dict()
     out |= pd.Series(high, SHARES).add_suffix("_high").to_dict()
-    for name, exchange in {"model": _exchange_models, "judge": _exchange_metrics}.items():
-        worlds = [shares[name]]
-        for _ in range(EXCHANGES):
-            exchanged = _taken_from(seen, exchange(columns, pairs, kind, rng))
-            worlds.append(_shares(correlate(exchanged))[SHARES.index(name)])
-        p = np.mean(shares[name] - TIED <= np.array(worlds))
-        out[f"p_{name}"] = p if np.isfinite(shares[name]) else np.nan
     return out | {"needed": _needed(shares.methods)}
+
+
+def cut_shares(shares: pd.Series) -> pd.Series:
+    """The shares of BARS, and the judge's, where one estimated below 0 counts as 0; sum 1."""
+    cut = shares[list(BARS)].clip(lower=0)
+    cut /= cut.sum()
+    cut["judge"] = cut.paper + cut.metric
+    return cut
 
 
 def _needed(own: float) -> float:
@@ -323,77 +384,35 @@ def _shares(found: np.ndarray) -> np.ndarray:
     return np.array([neither, paper, judge - paper, model, both, judge, judge - model])
 
 
-def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: Rng) -> np.ndarray:
+def _draw_pairs(
+    pairs: np.ndarray, of_model: np.ndarray, rng: Rng, of_models: bool = True
+) -> np.ndarray:
     """(p,) how often each pair is there in one draw.
 
-    Models are drawn with replacement, and of each of them its seeds.
+    Models are drawn with replacement, if at all, and of each of them its seeds.
     """
     members = np.unique(pairs)
     models = np.unique(of_model[members])
-    of_models = np.bincount(rng.choice(models, len(models)), minlength=of_model.max() + 1)
+    drawn = rng.choice(models, len(models)) if of_models else models
+    often = np.bincount(drawn, minlength=of_model.max() + 1)
     times = np.zeros(of_model.shape, int)
     for model in models:
         seeds = members[of_model[members] == model]
         drawn = rng.choice(seeds, len(seeds)) if len(seeds) > 1 else seeds
         times += np.bincount(drawn, minlength=len(times))
     a, b = of_model[pairs].T
-    return times[pairs].prod(axis=1) * of_models[a] * np.where(a == b, 1, of_models[b])
-
-
-def _exchange_models(columns: ScoreColumns, pairs: np.ndarray, kind: str, rng: Rng) -> np.ndarray:
-    """Where (2, u, j) columns are taken from if models exchange names under each metric.
-
-    With all their seeds; of one network trained anew, its seeds do.
-    """
-    members = np.unique(pairs)
-    models = np.array([columns.networks[network][0] for network in members])
-    indices = np.indices(columns.known.shape)
-    at = indices[0]
-    for metric, known in enumerate(columns.known.T):
-        has = known[members]
-        groups = [members[has & (models == name)] for name in dict.fromkeys(models)]
-        groups = [group for group in groups if len(group)]
-        if kind == SEEDS:
-            for group in groups:
-                at[group, metric] = rng.permutation(group)
-            continue
-        size = min(map(len, groups), default=0)
-        for group, other in zip(groups, rng.permutation(len(groups)), strict=True):
-            at[group[:size], metric] = groups[other][:size]
-    return indices
-
-
-def _exchange_metrics(columns: ScoreColumns, pairs: np.ndarray, kind: str, rng: Rng) -> np.ndarray:
-    """The same if metrics exchange names on each model.
-
-    On all its seeds alike; of one network trained anew, on each seed.
-    """
-    indices = np.indices(columns.known.shape)
-    metrics = indices[1]
-    orders: dict[object, np.ndarray] = {}
-    for network in np.unique(pairs):
-        has = np.flatnonzero(columns.known[network])
-        alike = network if kind == SEEDS else columns.networks[network][0]
-        order = orders.setdefault(alike, rng.permutation(len(columns.judges)))
-        metrics[network, has] = order[np.isin(order, has)]
-    return indices
-
-
-def _taken_from(correlations: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """The correlations of the columns (network, metric) that stand in (2, u, j) indices."""
-    at, metrics = indices
-    return correlations[at[:, :, None, None], metrics[:, :, None, None], at, metrics]
+    return times[pairs].prod(axis=1) * often[a] * np.where(a == b, 1, often[b])
 
 
 def draw_decomposition(table: pd.DataFrame) -> Axes:
     """Bars of the shares of the variance, a panel a kind of two networks, a row a task.
 
-    Beside them the lead with its interval.
+    Beside them the lead with its interval; dots: that of each pair of models, where few.
     """
     if table.empty:
         return draw_nothing("No two models of a task went before two judges in this run.")
     use_style()
-    rows = table[table.reading == "all"]
+    rows = table[table.reading == ALL]
     kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (NEARNESS[kind], kind))
     sizes = [int((rows.kind == kind).sum()) for kind in kinds]
     height = 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9
@@ -413,12 +432,14 @@ def draw_decomposition(table: pd.DataFrame) -> Axes:
         tasks = [task_title(task) for task in part.task]
         start = np.zeros(len(part))
         for name, (label, colour) in BARS.items():
-            width = part[name].clip(lower=0).to_numpy()
+            width = part[f"{name}_cut"].to_numpy()
             bars = left.barh(tasks, width, left=start, color=colour, label=label)
             shown = [f"{share:.2f}" if share >= LEGIBLE else "" for share in width]
             left.bar_label(bars, shown, label_type="center", fontsize=9)
             start += width
-        left.set_title(KIND_TITLES[kind], loc="left", fontsize=10)
+        left.set_title(KIND_TITLES.get(kind, kind), loc="left", fontsize=10)
+        single = table[(table.reading == SINGLE) & (table.kind == kind)]
+        right.scatter(single.lead, single.task.map(task_title), s=8, color="0.6")
         error = [part.lead - part.lead_low, part.lead_high - part.lead]
         right.errorbar(part.lead, tasks, xerr=error, fmt="o", color="black", markersize=4)
         right.axvline(0, color="0.6", linewidth=1)
@@ -434,7 +455,7 @@ def draw_decomposition(table: pd.DataFrame) -> Axes:
 @sentence
 def say_decomposition(table: pd.DataFrame) -> str:
     """Whether judges or models make more of an order, by how near the models are."""
-    rows = table[table.reading == "all"]
+    rows = table[table.reading == ALL]
     where = (
         "where one network is trained anew",
         "within a family of models",

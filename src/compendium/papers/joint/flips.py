@@ -38,13 +38,12 @@ def kind_of_network(facts: Mapping[str, str]) -> str:
     return DECODER if facts["direction"] == "ahead" else ENCODER
 
 
-@table_of("task judge method kind networks place lowest highest")
-def places_table(values: pd.DataFrame, accuracy: pd.DataFrame, profile: Profile) -> Iterator[tuple]:
-    """One row a task, judge (and ALL, each alike), method and kind of network.
+def network_places(values: pd.DataFrame, accuracy: pd.DataFrame, profile: Profile) -> pd.DataFrame:
+    """One row a task, judge (and ALL, each alike), network and method.
 
-    place: the share of the other methods that it beats under a metric of the judge, ties half, mean
-    over metrics and networks; lowest, highest: of a network. Networks that are others' (erased
-    otherwise) and those stopped early are left out.
+    kind: of KINDS. place: the share of the other methods that it beats under a metric of the judge,
+    ties half, mean over metrics. Networks that are others' (erased otherwise) and those stopped
+    early are left out.
 
     Args:
         values, accuracy: Of `crossed.make_design`.
@@ -59,11 +58,20 @@ def places_table(values: pd.DataFrame, accuracy: pd.DataFrame, profile: Profile)
     read_by = places.task.map(profile.read_by)
     kind = pd.MultiIndex.from_arrays([read_by, places.model]).map(kinds)
     places = places.assign(judge=places.metric.map(JUDGES), kind=kind).dropna(subset="kind")
+    key = [*RUN, "kind", "method"]
+    by_judge = places.groupby(["judge", *key], sort=False).place.mean().reset_index()
+    every = by_judge.groupby(key, sort=False).place.mean().reset_index()
+    return pd.concat([every.assign(judge=ALL), by_judge], ignore_index=True)
+
+
+@table_of("task judge method kind networks place lowest highest")
+def places_table(places: pd.DataFrame) -> Iterator[tuple]:
+    """One row a task, judge, method and kind of network.
+
+    place: mean over networks; lowest, highest: of a network. places: of `network_places`.
+    """
     key = ["task", "kind", "judge", "method"]
-    by_judge = places.groupby([*key, "model", "seed"], sort=False).place.mean().reset_index()
-    judges = by_judge.groupby(["task", "kind", "method", "model", "seed"], sort=False)
-    every = pd.concat([judges.place.mean().reset_index().assign(judge=ALL), by_judge])
-    for (task, kind, judge, method), part in every.groupby(key, sort=False):
+    for (task, kind, judge, method), part in places.groupby(key, sort=False):
         spread = (part.place.mean(), part.place.min(), part.place.max())
         yield task, judge, method, kind, len(part), *spread
 

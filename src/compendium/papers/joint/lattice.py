@@ -19,7 +19,7 @@ from attreval.metrics.rank_correlation import FEWEST, tau_b
 from compendium.config import Profile
 from compendium.config.sections import FAMILY
 from compendium.papers.common.sentences import sentence
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import put_together, table_of
 from compendium.papers.joint.values import ATTENTIVE, JUDGES
 
 FACTS = {  # of a network: what it is called in a sentence
@@ -35,6 +35,13 @@ FACTS = {  # of a network: what it is called in a sentence
 }
 WITHIN_KIND = ("architecture", "direction", "layers")
 NOTHING = "nothing"
+SEVERAL = "several"
+RETRAINED = "retrained"
+ERASING = "erasing"
+STAYS = (
+    0.25  # of columns: where two seeds order a pair of methods otherwise in fewer, it has an order
+)
+TURNS = 0.5  # of columns: where more order a pair otherwise, its order is turned
 Network = tuple[str, int]  # model, seed
 # (1 + draws, metrics, methods) means, NaN for what was not measured
 Orders = dict[Network, np.ndarray]
@@ -100,10 +107,9 @@ def compare_models(
         profile: The design, see `Profile.crossed_profile`.
         draws: How often texts are drawn.
     """
-    told = values[(values.method != "random") & (values.metric.map(JUDGES) != "")]
     every = [
         one
-        for task, part in told.groupby("task", sort=False)
+        for task, part in _told(values).groupby("task", sort=False)
         for one in _compare_in_task(task, part, accuracy, profile, draws)
     ]
     rows, alike, retrained = zip(*every, strict=True) if every else ((), (), ())
@@ -111,6 +117,11 @@ def compare_models(
     shape = (-1, 1 + draws)
     found = (np.reshape(alike, shape), np.reshape(retrained, shape))
     return Compared(pd.DataFrame(rows, columns=columns), *found)
+
+
+def _told(values: pd.DataFrame) -> pd.DataFrame:
+    """What the judges say of methods."""
+    return values[(values.method != "random") & (values.metric.map(JUDGES) != "")]
 
 
 def _compare_in_task(
@@ -194,9 +205,8 @@ def moved_table(compared: Compared, confidence: float) -> Iterator[tuple]:
     of models; lost: the second less the first, of the pairs that have both, with its interval over
     texts.
     """
-    kinds = compared.pairs.kind.str.split(" / ").map(sorted).str.join(" / ")
-    moved = compared.pairs.moved.mask(compared.pairs.moved == "kind", kinds)
-    alone = ~moved.str.contains(",") & ~np.isnan(compared.alike[:, 0])
+    moved = _moved_alone(compared.pairs)
+    alone = (moved != SEVERAL) & ~np.isnan(compared.alike[:, 0])
     for (task, name), part in compared.pairs[alone].groupby(["task", moved]):
         tau = compared.alike[part.index]
         retrained = compared.retrained[part.index]
@@ -214,6 +224,65 @@ def moved_table(compared: Compared, confidence: float) -> Iterator[tuple]:
             lost[0],
             *map(float, interval),
         )
+
+
+def _moved_alone(pairs: pd.DataFrame) -> pd.Series:
+    """What is moved alone between each two models, two kinds of layers by name; or SEVERAL."""
+    kinds = pairs.kind.str.split(" / ").map(sorted).str.join(" / ")
+    moved = pairs.moved.mask(pairs.moved == "kind", kinds)
+    return moved.mask(moved.str.contains(","), SEVERAL)
+
+
+def turned_table(values: pd.DataFrame, compared: Compared) -> pd.DataFrame:
+    """What turns the order of two methods: one row a task and pair of methods.
+
+    A column for each thing that is moved alone: the share of the judges' metrics and pairs of
+    networks that order the two otherwise, where one of the two ties half. RETRAINED: of two seeds.
+
+    Args:
+        values: Of `crossed.make_design`.
+        compared: The same, see `compare_models`.
+    """
+    frames = []
+    for task, part in _told(values).groupby("task", sort=False):
+        levels = [part[name].unique() for name in ("metric", "method")]
+        wide = part.pivot_table(
+            index=["model", "seed"], columns=["metric", "method"], values="value"
+        )
+        scores = wide.reindex(columns=pd.MultiIndex.from_product(levels)).to_numpy()
+        first, second = np.triu_indices(len(levels[1]), k=1)
+        scores = scores.reshape(len(wide), len(levels[0]), len(levels[1]))
+        order = np.sign(scores[..., first] - scores[..., second])
+        pairs = compared.pairs[compared.pairs.task == task]
+        moved = pd.Series(
+            _moved_alone(pairs).to_numpy(), zip(pairs["first"], pairs["second"], strict=True)
+        )
+        apart: dict[str, list[np.ndarray]] = {}
+        for (u, (one, a)), (v, (other, b)) in combinations(enumerate(wide.index), 2):
+            thing = RETRAINED if one == other else moved.get((one, other), moved.get((other, one)))
+            if thing != ERASING or a == b:
+                apart.setdefault(thing, []).append(np.abs(order[u] - order[v]) / 2)
+        shares = {thing: mean_of_known(np.concatenate(every)) for thing, every in apart.items()}
+        frame = pd.DataFrame(shares).drop(columns=SEVERAL, errors="ignore")
+        frame.insert(0, "task", task)
+        frame.insert(1, "first", levels[1][first])
+        frame.insert(2, "second", levels[1][second])
+        frames.append(frame)
+    return put_together(frames) if frames else pd.DataFrame()
+
+
+@sentence
+def say_turned(turned: pd.DataFrame) -> str:
+    """How many pairs of methods a thing turns that training anew leaves, most first."""
+    parts = []
+    for task, part in turned.groupby("task", sort=False):
+        held = part[part[RETRAINED] < STAYS]
+        things = held.drop(columns=["task", "first", "second", RETRAINED]).dropna(axis=1, how="all")
+        counts = (things > TURNS).sum().sort_values(ascending=False)
+        shown = ", ".join(f"{FACTS.get(name, name)} {count}" for name, count in counts.items())
+        parts.append(f"{task}: of {len(held)} pairs of methods {shown}")
+    said = f"moved alone, a thing turns pairs that training anew leaves; {'; '.join(parts)}"
+    return said if parts else ""
 
 
 @sentence

@@ -48,9 +48,15 @@ OF_TOKENS = sorted(
 )
 
 ATTENTIVE = ("transformer", "encoder_decoder")  # architectures
-TRANSFORMERS = "transformers"  # the two families of models
+TRANSFORMERS = "transformers"  # pretrained ones; the three families of models
+SCRATCH = "transformers from scratch"
 WORDS = "recurrent and convolutional networks"
-MIXED = "one of each"  # family of a pair whose models are of two
+MIXED = "one of each"  # of WORDS and TRANSFORMERS
+OF_TWO = {  # kinds of pairs whose models are of two families
+    frozenset({WORDS, TRANSFORMERS}): MIXED,
+    frozenset({WORDS, SCRATCH}): "one of each, from scratch",
+    frozenset({SCRATCH, TRANSFORMERS}): "two transformers, one from scratch",
+}
 
 BY_CHANCE = "no more than by chance"
 TOO_FEW = "too few texts"
@@ -59,13 +65,16 @@ Known = dict[tuple[str, str], float]  # (metric, method) -> value
 
 
 def family_of(model: ModelSpec) -> str:
-    """The family of models that one belongs to: TRANSFORMERS or WORDS."""
-    return TRANSFORMERS if model.architecture in ATTENTIVE else WORDS
+    """The family of models that one belongs to: TRANSFORMERS, SCRATCH or WORDS."""
+    if model.architecture not in ATTENTIVE:
+        return WORDS
+    return TRANSFORMERS if model.weights or model.start else SCRATCH
 
 
 def shared_family(first: ModelSpec, second: ModelSpec) -> str:
-    """The family of two models, or MIXED where they are of two."""
-    return family_of(first) if family_of(first) == family_of(second) else MIXED
+    """The family of two models, or which kind of pair they are, where they are of two."""
+    both = {family_of(first), family_of(second)}
+    return OF_TWO[frozenset(both)] if len(both) > 1 else both.pop()
 
 
 def judge_chance(table: pd.DataFrame, confidence: float, found: str) -> pd.DataFrame:
