@@ -13,10 +13,9 @@ from compendium.papers.joint.decomposition import (
     SEEDS,
     average_papers,
     decomposition_table,
-    draw_decomposition,
     gather_columns,
-    say_decomposition,
 )
+from compendium.papers.joint.shares_figure import draw_decomposition, say_decomposition
 from compendium.papers.joint.values import OF_TWO
 
 # of three papers

@@ -23,24 +23,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
 
 from attreval.core.bootstrap import percentile_interval
 from attreval.core.seeds import Rng, generator
 from attreval.metrics.rank_correlation import FEWEST
 from compendium.config import ModelSpec
-from compendium.papers.common.sentences import sentence
-from compendium.papers.common.style import draw_nothing, task_title, use_style
 from compendium.papers.joint.alike import merge_same
 from compendium.papers.joint.values import (
     JUDGES,
-    MIXED,
-    OF_TWO,
-    SCRATCH,
-    TRANSFORMERS,
-    WORDS,
     family_of,
     shared_family,
 )
@@ -59,28 +49,9 @@ ALL = "all"
 MERGED = "merged"
 SINGLE = "single"
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
-SHARES = ("methods", "paper", "metric", "model", "both", "judge", "lead")
+PARTS = ("methods", "paper", "metric", "model", "both")  # of the variance
+SHARES = (*PARTS, "judge", "lead")
 SEEDS = "one network, trained anew"
-# how much two networks have in common, most first
-NEARNESS = {SEEDS: 0, WORDS: 1, SCRATCH: 1, TRANSFORMERS: 1} | dict.fromkeys(OF_TWO.values(), 2)
-KIND_TITLES = {
-    WORDS: "two recurrent or convolutional networks",
-    SCRATCH: "two transformers from scratch",
-    TRANSFORMERS: "two pretrained transformers",
-    MIXED: "a pretrained transformer and a recurrent or convolutional network",
-    OF_TWO[
-        frozenset({WORDS, SCRATCH})
-    ]: "a transformer from scratch and a recurrent or convolutional network",
-    OF_TWO[frozenset({SCRATCH, TRANSFORMERS})]: "a transformer from scratch and a pretrained one",
-}
-LEGIBLE = 0.09  # of a bar that has room for its number
-BARS = {  # of a bar: label, colour
-    "methods": ("the methods alone", "#4477aa"),
-    "paper": ("with the paper", "#ee8866"),
-    "metric": ("with its metric", "#eebb99"),
-    "model": ("with the model", "#44bb99"),
-    "both": ("with both", "#bbbbbb"),
-}
 
 
 @dataclass(frozen=True)
@@ -354,8 +325,8 @@ def _decompose(
 
 
 def cut_shares(shares: pd.Series) -> pd.Series:
-    """The shares of BARS, and the judge's, where one estimated below 0 counts as 0; sum 1."""
-    cut = shares[list(BARS)].clip(lower=0)
+    """The shares of PARTS, and the judge's, where one estimated below 0 counts as 0; sum 1."""
+    cut = shares[list(PARTS)].clip(lower=0)
     cut /= cut.sum()
     cut["judge"] = cut.paper + cut.metric
     return cut
@@ -402,77 +373,3 @@ def _draw_pairs(
         times += np.bincount(drawn, minlength=len(times))
     a, b = of_model[pairs].T
     return times[pairs].prod(axis=1) * often[a] * np.where(a == b, 1, often[b])
-
-
-def draw_decomposition(table: pd.DataFrame) -> Axes:
-    """Bars of the shares of the variance, a panel a kind of two networks, a row a task.
-
-    Beside them the lead with its interval; dots: that of each pair of models, where few.
-    """
-    if table.empty:
-        return draw_nothing("No two models of a task went before two judges in this run.")
-    use_style()
-    rows = table[table.reading == ALL]
-    kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (NEARNESS[kind], kind))
-    sizes = [int((rows.kind == kind).sum()) for kind in kinds]
-    height = 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9
-    figure, panels = plt.subplots(
-        len(kinds),
-        2,
-        sharex="col",
-        sharey="row",
-        squeeze=False,
-        figsize=(8, height),
-        layout="constrained",
-        width_ratios=(3, 1.3),
-        height_ratios=[1 + size for size in sizes],
-    )
-    for (left, right), kind in zip(panels, kinds, strict=True):
-        part = rows[rows.kind == kind]
-        tasks = [task_title(task) for task in part.task]
-        start = np.zeros(len(part))
-        for name, (label, colour) in BARS.items():
-            width = part[f"{name}_cut"].to_numpy()
-            bars = left.barh(tasks, width, left=start, color=colour, label=label)
-            shown = [f"{share:.2f}" if share >= LEGIBLE else "" for share in width]
-            left.bar_label(bars, shown, label_type="center", fontsize=9)
-            start += width
-        left.set_title(KIND_TITLES.get(kind, kind), loc="left", fontsize=10)
-        single = table[(table.reading == SINGLE) & (table.kind == kind)]
-        right.scatter(single.lead, single.task.map(task_title), s=8, color="0.6")
-        error = [part.lead - part.lead_low, part.lead_high - part.lead]
-        right.errorbar(part.lead, tasks, xerr=error, fmt="o", color="black", markersize=4)
-        right.axvline(0, color="0.6", linewidth=1)
-        left.invert_yaxis()
-    panels[-1, 0].set(xlabel="share of the variance")
-    panels[-1, 1].set(xlabel="judge less model")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=4, loc="outside upper center", frameon=False)
-    sns.despine(figure)
-    return panels[0, 0]
-
-
-@sentence
-def say_decomposition(table: pd.DataFrame) -> str:
-    """Whether judges or models make more of an order, by how near the models are."""
-    rows = table[table.reading == ALL]
-    where = (
-        "where one network is trained anew",
-        "within a family of models",
-        "from one family of models to the other",
-    )
-    said = []
-    for near, part in rows.groupby(rows.kind.map(NEARNESS)):
-        said.append(
-            f"{where[near]} the judge makes {_span(part.judge)} of the variance of an order of "
-            f"methods and the model {_span(part.model)} ({(part.lead_low > 0).sum()} of "
-            f"{len(part)} comparisons surely more by the judge, {(part.lead_high < 0).sum()} "
-            "surely more by the model)"
-        )
-    return "; ".join(said)
-
-
-def _span(values: pd.Series) -> str:
-    """`0.20`, or `0.19 to 0.55`."""
-    ends = [f"{max(value, 0):.2f}" for value in (values.min(), values.max())]
-    return " to ".join(dict.fromkeys(ends))
