@@ -89,8 +89,10 @@ def draw_decomposition(table: pd.DataFrame) -> Axes:
         left.invert_yaxis()
     panels[-1, 0].set(xlabel="share of the variance")
     panels[-1, 1].set(xlabel="judge less model", xlim=LEADS)
-    for panel, place in ((panels[0, 0], "outside upper center"), (right, "outside lower center")):
-        figure.legend(*panel.get_legend_handles_labels(), ncols=3, loc=place, frameon=False)
+    shares, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(shares, labels, ncols=3, loc="outside upper center", frameon=False)
+    leads, labels = panels[0, 1].get_legend_handles_labels()
+    figure.legend(leads, labels, ncols=3, loc="outside lower center", frameon=False)
     sns.despine(figure)
     return panels[0, 0]
 
