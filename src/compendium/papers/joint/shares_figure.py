@@ -79,20 +79,20 @@ def draw_decomposition(table: pd.DataFrame) -> Axes:
         left.set_yticks(range(len(part)), part.task.map(task_title))
         here = table[table.kind == kind]
         for reading, (label, marker, aside) in READING_LOOKS.items():
-            shown = here[here.reading == reading]
-            height = np.array([at[task] for task in shown.task]) + aside
-            error = [shown.lead - shown.lead_low, shown.lead_high - shown.lead]
+            leads = here[here.reading == reading]
+            places = np.array([at[task] for task in leads.task]) + aside
+            error = [leads.lead - leads.lead_low, leads.lead_high - leads.lead]
             ink = "black" if reading == ALL else "0.5"
             look = {"fmt": marker, "color": ink, "markersize": 3.5, "linewidth": 1}
-            right.errorbar(shown.lead, height, xerr=error, label=label, **look)
+            right.errorbar(leads.lead, places, xerr=error, label=label, **look)
         right.axvline(0, color="0.6", linewidth=1)
         left.invert_yaxis()
     panels[-1, 0].set(xlabel="share of the variance")
     panels[-1, 1].set(xlabel="judge less model", xlim=LEADS)
     shares, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(shares, labels, ncols=3, loc="outside upper center", frameon=False)
-    leads, labels = panels[0, 1].get_legend_handles_labels()
-    figure.legend(leads, labels, ncols=3, loc="outside lower center", frameon=False)
+    readings, labels = panels[0, 1].get_legend_handles_labels()
+    figure.legend(readings, labels, ncols=3, loc="outside lower center", frameon=False)
     sns.despine(figure)
     return panels[0, 0]
 
