@@ -40,10 +40,15 @@ LEAST_TOLD = 0.5
 ENOUGH_MODELS = 5  # of a family, to draw them: of fewer, each pair of models is told by itself
 DEPENDABLE = 0.8  # the generalizability that is usually asked for
 # what each leaves out, of a column: agreement between methods, which does not ask what is right;
-# methods whose rules on a transformer are others than on a recurrent network
+# methods whose rules on a transformer are others than on a recurrent network; what multiplies one
+# step's gradient with the input, which is one method on a transformer
 READINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "right": ("metric", ("agreement", "agreement_dynamic")),
     "one rule": ("method", ("lrp", "deeplift")),
+    "no one step": (
+        "method",
+        ("gradient_x_input", "gradient_simple_probability_dot", "deeplift"),
+    ),
 }
 ALL = "all"
 MERGED = "merged"

@@ -27,9 +27,10 @@ KIND_TITLES = {
 READING_LOOKS = {
     SINGLE: ("two models alone", ".", 0.0),
     ALL: ("all", "o", 0.0),
-    MERGED: ("methods that say the same as one", "s", 0.15),
+    MERGED: ("what says the same as one", "s", 0.15),
     "right": ("without agreement", "^", 0.3),
-    "one rule": ("without LRP and DeepLIFT", "v", -0.2),
+    "one rule": ("without LRP and DeepLIFT", "v", -0.15),
+    "no one step": ("without one-step gradients x input", "x", -0.3),
 }
 LEADS = (-1.3, 1.3)  # an interval that is wider leaves the panel
 LEGIBLE = 0.09  # of a bar that has room for its number
