@@ -228,7 +228,8 @@ def copy_values(files: Sequence[Path], copy: Results) -> None:
     for path in _only(files, ".parquet"):
         frame = pd.read_parquet(path)
         if path.name.startswith(UNCLAIMED):
-            frame = frame.astype({"value": "float32"})
+            numbers = frame.select_dtypes("float64").columns
+            frame = frame.astype(dict.fromkeys(numbers, "float32"))
         frame.to_parquet(copy.values / path.name, compression="zstd", index=False)
 
 
