@@ -175,14 +175,10 @@ def exchange_columns(
 
     at: the names that are exchanged, if not all m.
     """
-    moved = values if at is None else values[:, list(at)]
-    n, m = moved.shape[:2]
-    order = rng.random((worlds, n, m)).argsort(axis=2)
-    moved = moved[np.arange(n)[None, :, None], order]
-    if at is None:
-        return moved
+    names = list(range(values.shape[1]) if at is None else at)
+    order = rng.random((worlds, len(values), len(names))).argsort(axis=2)
     out = np.repeat(values[None], worlds, axis=0)
-    out[:, :, list(at)] = moved
+    out[:, :, names] = values[:, names][np.arange(len(values))[None, :, None], order]
     return out
 
 
@@ -270,7 +266,10 @@ def mean_difference(
     worlds: dict[str, list[np.ndarray]] = {"scores": [], "names": []}
     for at, cell in enumerate(cells):
         if cell.task not in samples:
-            samples[cell.task] = _draw_task(cell.task, cells, settings.draws)
+            same = [one for one in cells if one.task == cell.task]
+            texts = [text for one in same for text in one.texts]
+            seeds = [seed for one in same for seed in one.seeds]
+            samples[cell.task] = resample(texts, seeds, settings.draws, "contrast", cell.task)
         sample = samples[cell.task].sample(cell.texts, cell.seeds)
         drawn.append(cell.evaluate(sample, cell.values))
         for kind, make in (("scores", cell.by_scores), ("names", cell.by_names)):
@@ -293,14 +292,6 @@ def mean_difference(
     )
     positive = int((by_cell[:, 0] > 0).sum()) if by_cell.ndim == 2 else 0
     return Difference(finding, positive, len(cells), tasks, models)
-
-
-def _draw_task(task: str, cells: list[ContrastCell], draws: int) -> Draws:
-    """The draws that all cells of a task share."""
-    same = [cell for cell in cells if cell.task == task]
-    texts = [text for cell in same for text in cell.texts]
-    seeds = [seed for cell in same for seed in cell.seeds]
-    return resample(texts, seeds, draws, "contrast", task)
 
 
 class Statement(NamedTuple):

@@ -32,6 +32,7 @@ from compendium.papers.common.contrasts import (
 from compendium.papers.common.contrasts import means as mean_values
 from compendium.papers.common.runs import RUN, unlearned_table
 from compendium.papers.common.style import model_title, task_title
+from compendium.papers.common.tables import spell
 from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, Verdict, untested
 from compendium.papers.kamp2023.claim_statistics import (
     STATEMENTS,
@@ -53,7 +54,7 @@ SUMS = {
     "positive": "the sum of a method's gains without its losses",
     "signed": "the sum of a method's gains and losses",
 }
-DETAILS = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
+DETAILS = spell("value low high null_scores null_names null_p q texts verdict")
 Found = dict[str, Finding]  # by claim
 
 

@@ -52,7 +52,6 @@ from compendium.papers.zhao2023.erasure import ROW
 from compendium.papers.zhao2023.settings import (
     PUBLISHED_TASKS,
     RULES,
-    Ties,
     compared_tasks,
     protocol_of,
     rule_setting,
@@ -353,10 +352,9 @@ def _turned(
         if len(settings) == 1 and (settings, {rule.ties}) != ({"main"}, own):
             found = compare_tasks(pairs, None, step, tuple(settings))
             if rule.ties:
-                changed = [_with_ties(one, rule.ties) for one in found.tasks]
+                changed = [
+                    replace(one, rules=[replace(told, ties=rule.ties) for told in one.rules])
+                    for one in found.tasks
+                ]
                 found = replace(found, tasks=changed)
             yield "protocol", rule.title.lower(), name in OPEN_RULES, found
-
-
-def _with_ties(one: TaskValues, ties: Ties) -> TaskValues:
-    return replace(one, rules=[replace(rule, ties=ties) for rule in one.rules])

@@ -30,6 +30,7 @@ from compendium.papers.common.runs import (
     load_records_once,
     to_explain,
 )
+from compendium.papers.common.tables import spell
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.zhao2023.settings import Setting, list_settings, query_segment
 from compendium.project import Results
@@ -46,18 +47,7 @@ HARD_MEASURES = (
     "normalised_sufficiency",
 )
 ROW = [*RUN, "instance", "method"]
-VALUES = [
-    "nc",
-    "ns",
-    "soft_nc",
-    "soft_ns",
-    "soft_nc_sd",
-    "soft_ns_sd",
-    "keep_rate",
-    "drop_rate",
-    "full",
-    "erased",
-]
+VALUES = spell("nc ns soft_nc soft_ns soft_nc_sd soft_ns_sd keep_rate drop_rate full erased")
 
 
 @dataclass(frozen=True)
@@ -251,8 +241,9 @@ def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tu
     found = {
         "nc": hard.normalised_comprehensiveness.mean(),
         "ns": hard.normalised_sufficiency.mean(),
+        "full": hard.full,
+        "erased": hard.erased,
     }
-    found |= {"full": hard.full, "erased": hard.erased}
     if probabilities is not None:
         soft = soft_values(hard, probabilities)
         found |= {
