@@ -104,20 +104,17 @@ def build_vader_movies(sources: Sources, counts: Counts) -> Iterator[Row]:
         columns = [lexicon.get(segments[s][a:b].lower(), nothing) for s, a, b in words]
         return Evidence(marks=np.array(columns).T.reshape(RATERS, len(words)))
 
-    for number, mean, text in _read_sentences(folder / RATINGS):
+    with tarfile.open(folder / RATINGS) as archive:
+        texts = dict(_read_columns(archive, "GroundTruth", 2))
+        ratings = list(_read_columns(archive, "anonDataRatings", 3))
+    for number, rated in ratings:
+        text = texts[number]
+        mean = float(np.mean(ast.literal_eval(rated)))
         if abs(mean) < NEAR_ZERO:
             counts.dropped[f"mean rating below {NEAR_ZERO} in size"] += 1
             continue
         split = by_share(same_text(text).lower(), SHARES, "vader_movies")
         yield Row(f"vader_movies/{split}/{number}", split, (text,), int(mean > 0), rate_words)
-
-
-def _read_sentences(path: Path) -> Iterator[tuple[str, float, str]]:
-    """(number, mean of the raw ratings, text) of every movie review sentence."""
-    with tarfile.open(path) as archive:
-        texts = dict(_read_columns(archive, "GroundTruth", 2))
-        for number, rated in _read_columns(archive, "anonDataRatings", 3):
-            yield number, float(np.mean(ast.literal_eval(rated))), texts[number]
 
 
 def _read_columns(archive: tarfile.TarFile, name: str, column: int) -> Iterator[tuple[str, str]]:
@@ -160,9 +157,10 @@ def build_rated_movies(sources: Sources, counts: Counts) -> Iterator[Row]:
             counts.dropped["no word rated like the sentence"] += 1
         else:
             name = f"rated_movies/test/{instance.id.rsplit('/', 1)[1]}"
-            evidence = partial(_given, Evidence(marks=marks))
             segments = instance.segments
-            yield Row(name, "test", segments, instance.label, evidence, instance.words)
+            evidence = Evidence(marks=marks)
+            found = partial(_given, evidence)
+            yield Row(name, "test", segments, instance.label, found, instance.words)
 
 
 def _given(evidence: Evidence, segments: tuple[str, ...], words: np.ndarray) -> Evidence:

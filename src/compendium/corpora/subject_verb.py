@@ -182,18 +182,6 @@ def parsed_sentences(document: "Doc") -> Iterator[ParsedSentence]:
         )
 
 
-def _parse_some(
-    parser: "Language", texts: Sequence[str], words: int | None
-) -> Iterator[ParsedSentence]:
-    """Sentences of the first texts that hold this many words between them, or of all."""
-    enough = len(texts)
-    if words is not None:
-        sizes = accumulate(len(parser.tokenizer(text)) for text in texts)
-        enough = next((at + 1 for at, size in enumerate(sizes) if size >= words), enough)
-    for document in parser.pipe(texts[:enough], batch_size=32):
-        yield from parsed_sentences(document)
-
-
 def choose_new(sentence: ParsedSentence, seen: set[str], counts: Counts) -> Agreement | None:
     """The agreement of a sentence that is short and new; what is left out is counted."""
     text = same_text(" ".join(sentence.words)).lower()
@@ -217,7 +205,13 @@ def _rows_of_parsed(task: str, sources: Sources, counts: Counts) -> Iterator[Row
     kept = []
     for corpus in PARSED:
         texts = [instance.segments[0] for instance in read_instances(sources[corpus])]
-        for number, sentence in enumerate(_parse_some(parser, texts, words)):
+        enough = len(texts)
+        if words is not None:  # the first texts that hold this many words between them
+            sizes = accumulate(len(parser.tokenizer(text)) for text in texts)
+            enough = next((at + 1 for at, size in enumerate(sizes) if size >= words), enough)
+        documents = parser.pipe(texts[:enough], batch_size=32)
+        sentences = chain.from_iterable(map(parsed_sentences, documents))
+        for number, sentence in enumerate(sentences):
             counts.noted[f"sentences of {corpus}"] += 1
             if found := choose_new(sentence, seen, counts):
                 kept.append((f"{corpus}-{number}", sentence, found))

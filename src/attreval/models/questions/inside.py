@@ -163,7 +163,14 @@ class HeadImportance(Question):
         with torch.inference_mode():
             states = _first_states(network, *inputs, group[0])
             signs = torch.where(states > 0, 1.0, -1.0).to(states.dtype)
-            maps = {matrix: _class_map(network, matrix) for matrix in {q.matrix for q in asked}}
+            first, last = class_layers(network)
+            # (D, K) from the first token's state to class scores: as the network applies them, and
+            # as the code of Ray Choudhury et al. multiplies, with the first layer's weights
+            # untransposed and the class bias in every row
+            maps = {
+                "transposed": first.weight.T @ last.weight.T,
+                "code": first.weight @ (last.weight.T + last.bias),
+            }
         for question, sign in zip(asked, signs, strict=True):
             found = maps[question.matrix]
             if question.choice == "per_class":
@@ -199,18 +206,6 @@ def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
         "as in BERT, DistilBERT, RoBERTa, MPNet and BART; the most important attention head "
         "cannot be told"
     )
-
-
-def _class_map(network: nn.Module, matrix: str) -> Tensor:
-    """(D, K) map from the first token's state to class scores.
-
-    `transposed` is as the network applies it; `code` as the code of Ray Choudhury et al.
-    multiplies, with the first layer's weights untransposed and the class bias in every row.
-    """
-    first, last = class_layers(network)
-    if matrix == "code":
-        return first.weight @ (last.weight.T + last.bias)
-    return first.weight.T @ last.weight.T
 
 
 def _first_states(

@@ -16,7 +16,7 @@ channels, P pairs across both parts.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -163,9 +163,7 @@ def plant(part: np.ndarray, words: Sequence[int], rng: Rng) -> None:
 
 
 def _planted(name: str, order: int, question: str, truth: str) -> World:
-    def make(seed: int, count: int) -> Made:
-        return make_planted(name, seed, count)
-
+    make = partial(make_planted, name)
     return World(name, question, "ours", truth, make, order=order, short=name not in LONG)
 
 
@@ -222,9 +220,7 @@ def make_raised(name: str, seed: int, count: int, push: str) -> Made:
 
 
 def _raised(push: str, order: int, question: str) -> World:
-    def make(seed: int, count: int) -> Made:
-        return make_raised("additive", seed, count, push)
-
+    make = partial(make_raised, "additive", push=push)
     truth = f"{WORTH_IN_SUM}; how erased texts are answered does not change it"
     return World(f"raised_{push}", question, "after Hsia et al. 2024", truth, make, order=order)
 

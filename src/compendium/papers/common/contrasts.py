@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import draw_counts, mean_of_known, percentile_interval
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from compendium.config import BootstrapSpec, Profile
 from compendium.papers.common.verdicts import LEAST_TEXTS, NO_WORLDS, Finding
 
@@ -95,9 +95,10 @@ def drawn_means(values: np.ndarray, draws: int, *names: object) -> np.ndarray:
     return means(weights, flat).reshape(-1, *values.shape[1:])
 
 
-def with_bounds(drawn: np.ndarray, confidence: float) -> list[float]:
+def with_bounds(drawn: np.ndarray, confidence: float) -> tuple[float, float, float]:
     """Value, lower and upper bound of (b,) numbers: the sample's own first, then drawn ones."""
-    return [float(drawn[0]), *map(float, percentile_interval(drawn[1:], confidence))]
+    low, high = percentile_interval(drawn[1:], confidence)
+    return float(drawn[0]), float(low), float(high)
 
 
 def about_median(drawn: np.ndarray, confidence: float) -> list[float]:
@@ -169,21 +170,25 @@ def true_sd(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
 
 
 def exchange_columns(
-    values: np.ndarray, worlds: int, rng: np.random.Generator, at: Sequence[int] | None = None
+    values: np.ndarray, worlds: int, rng: Rng, at: Sequence[int] | None = None
 ) -> np.ndarray:
     """(j, n, m, ...) values of (n, m, ...), names exchanged at random in each text and world.
 
     at: the names that are exchanged, if not all m.
     """
-    names = list(range(values.shape[1]) if at is None else at)
-    order = rng.random((worlds, len(values), len(names))).argsort(axis=2)
+    moved = values if at is None else values[:, list(at)]
+    n, m = moved.shape[:2]
+    order = rng.random((worlds, n, m)).argsort(axis=2)
+    moved = moved[np.arange(n)[None, :, None], order]
+    if at is None:
+        return moved
     out = np.repeat(values[None], worlds, axis=0)
-    out[:, :, names] = values[:, names][np.arange(len(values))[None, :, None], order]
+    out[:, :, list(at)] = moved
     return out
 
 
 # how many, what draws -> (j, n, ...) values with no effect
-Worlds = Callable[[int, np.random.Generator], np.ndarray]
+Worlds = Callable[[int, Rng], np.ndarray]
 
 
 @dataclass(frozen=True)

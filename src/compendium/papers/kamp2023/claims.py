@@ -5,6 +5,7 @@ Letters used for shapes: n texts, p numbers a text, j null worlds.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -207,8 +208,7 @@ def by_protocol(
     spec = step.profile.agreement
     settings = quick_draws(step.profile.bootstrap)
 
-    def measure(texts: Sequence[VotedText], rules: AgreementSpec) -> tuple[np.ndarray, np.ndarray]:
-        return values_and_worlds(texts, rules, LEAST_NULLS)
+    measure = partial(values_and_worlds, worlds=LEAST_NULLS)
 
     def ask(
         measured: tuple[np.ndarray, np.ndarray],

@@ -12,6 +12,7 @@ from attreval.core.tables import write_attributions, write_tokens
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, explain_instances
+from attreval.metrics.scored_text import to_scale
 from attreval.models.classifier import Classifier
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
@@ -212,7 +213,5 @@ def _scaled_scores(explained: Explained) -> pd.DataFrame:
     tokens = explained.tokens
     shown = pd.DataFrame({"token": [tokens.texts[t] for t in tokens.content]})
     for name, record in explained.attributions.items():
-        scores = record.on_content(tokens)
-        largest = np.abs(scores).max()
-        shown[METHODS[name].title] = scores / (largest if largest > 0 else 1.0)
+        shown[METHODS[name].title] = to_scale(record.on_content(tokens))
     return shown

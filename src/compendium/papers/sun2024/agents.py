@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import draw_counts, percentile_interval
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.core.units import Units, find_units
 from attreval.methods import TECHNIQUES
 from attreval.metrics.unified.faithfulness import Feature, units_in
@@ -404,7 +404,7 @@ def measure_leak(
     heads: np.ndarray | None,
     draws: int,
     confidence: float,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> dict[str, float]:
     """What `leak_table` says of one explanation, with percentile intervals over texts.
 

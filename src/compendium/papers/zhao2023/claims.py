@@ -14,7 +14,7 @@ from itertools import chain, product
 import numpy as np
 import pandas as pd
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.diagnosticity import wins
 from attreval.metrics.protocol import Protocol
@@ -147,7 +147,7 @@ class Compared:
 
         return make_world(samples, cells)
 
-    def _null(self, kind: str, own: list[Won], rng: np.random.Generator) -> list[Won]:
+    def _null(self, kind: str, own: list[Won], rng: Rng) -> list[Won]:
         """What is won in one null world.
 
         scores: the rival and the methods change places at random in each text, as they may where
