@@ -97,7 +97,11 @@ SURE = 15  # letters from which one text inside another is no accident
 def build_vader_movies(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Sentences labelled by the sign of their mean rating, with (10, W) ratings of words."""
     folder = sources["vadersentiment"]
-    lexicon = _read_lexicon(folder / LEXICON)
+    lexicon = {}  # of each lower-case word the ten raw ratings, from -4 to 4
+    for line in (folder / LEXICON).read_text(encoding="utf-8").splitlines():
+        cells = line.split("\t")  # word, mean, standard deviation, ratings
+        if len(cells) == 4:
+            lexicon[cells[0].lower()] = np.array(ast.literal_eval(cells[3]), float)
 
     def rate_words(segments: tuple[str, ...], words: np.ndarray) -> Evidence:
         nothing = np.zeros(RATERS)
@@ -125,19 +129,6 @@ def _read_columns(archive: tarfile.TarFile, name: str, column: int) -> Iterator[
         cells = line.rstrip("\r\n").split("\t")
         if len(cells) > column:
             yield cells[0].strip(), cells[column]
-
-
-def _read_lexicon(path: Path) -> dict[str, np.ndarray]:
-    """The ten raw ratings, from -4 to 4, of each lower-case word.
-
-    Lines are word, mean, standard deviation, ratings.
-    """
-    rated = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        cells = line.split("\t")
-        if len(cells) == 4:
-            rated[cells[0].lower()] = np.array(ast.literal_eval(cells[3]), float)
-    return rated
 
 
 def build_rated_movies(sources: Sources, counts: Counts) -> Iterator[Row]:

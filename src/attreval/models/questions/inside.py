@@ -28,7 +28,7 @@ from attreval.models.questions.question import (
 )
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,16 @@ class HeadImportance(Question):
         network = model.at(ledger.precision)
         inputs = ledger.padded([item.row for item, _ in batch])
         with torch.inference_mode():
-            states = _first_states(network, *inputs, group[0])
+            ids, mask, segments = inputs
+            given = {"input_ids": ids, "attention_mask": mask, "output_hidden_states": True}
+            body = network.base_model
+            if network.config.is_encoder_decoder:
+                body = network.get_encoder()
+            elif getattr(network.config, "type_vocab_size", 0) > 1:
+                given["token_type_ids"] = segments
+            # of the first token, after or before the last encoder layer
+            layer = -1 if group[0] == "after" else -2
+            states = body(**given).hidden_states[layer][:, 0]
             signs = torch.where(states > 0, 1.0, -1.0).to(states.dtype)
             first, last = class_layers(network)
             # (D, K) from the first token's state to class scores: as the network applies them, and
@@ -206,17 +215,3 @@ def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
         "as in BERT, DistilBERT, RoBERTa, MPNet and BART; the most important attention head "
         "cannot be told"
     )
-
-
-def _first_states(
-    network: nn.Module, ids: Tensor, mask: Tensor, segments: Tensor, state: str
-) -> Tensor:
-    """(B, D) states of the first token `after` or `before` the last encoder layer."""
-    given = {"input_ids": ids, "attention_mask": mask, "output_hidden_states": True}
-    body = network.base_model
-    if network.config.is_encoder_decoder:
-        body = network.get_encoder()
-    elif getattr(network.config, "type_vocab_size", 0) > 1:
-        given["token_type_ids"] = segments
-    states = body(**given).hidden_states
-    return states[-1 if state == "after" else -2][:, 0]
