@@ -16,7 +16,7 @@ channels, P pairs across both parts.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -163,7 +163,9 @@ def plant(part: np.ndarray, words: Sequence[int], rng: Rng) -> None:
 
 
 def _planted(name: str, order: int, question: str, truth: str) -> World:
-    make = partial(make_planted, name)
+    def make(seed: int, count: int) -> Made:
+        return make_planted(name, seed, count)
+
     return World(name, question, "ours", truth, make, order=order, short=name not in LONG)
 
 
@@ -220,7 +222,9 @@ def make_raised(name: str, seed: int, count: int, push: str) -> Made:
 
 
 def _raised(push: str, order: int, question: str) -> World:
-    make = partial(make_raised, "additive", push=push)
+    def make(seed: int, count: int) -> Made:
+        return make_raised("additive", seed, count, push)
+
     truth = f"{WORTH_IN_SUM}; how erased texts are answered does not change it"
     return World(f"raised_{push}", question, "after Hsia et al. 2024", truth, make, order=order)
 
