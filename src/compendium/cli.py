@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -115,6 +115,8 @@ def notebook(
     ] = None,
 ) -> None:
     """Run one notebook with typed parameters; its copy goes to results/<profile>/notebooks."""
+    import yaml
+
     from compendium.config import path_of
     from compendium.workflow.parallel import end_with_parent
     from compendium.workflow.run_notebook import run_notebook
@@ -124,23 +126,18 @@ def notebook(
     pairs = [text.partition("=") for text in parameter or []]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise ValueError(f"a parameter is given as name=value; got {wrong[0]!r}")
-    given = {key: _read_value(key, value) for key, _, value in pairs}
+    given = {}
+    for key, _, value in pairs:
+        try:
+            given[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise ValueError(
+                f"the parameter {key} is {value!r}, which is no YAML; put quotes around a text"
+            ) from None
     if str(given.get("profile", "")).endswith((".yaml", ".yml")):
         # the notebook runs from the project folder, not from here
         given["profile"] = str(path_of(given["profile"]))
     print(f"{run_notebook(name, given)}\n", end="")  # at once, as `say` does
-
-
-def _read_value(name: str, text: str) -> Any:
-    """The value of a parameter as YAML has it; ValueError for what is none."""
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise ValueError(
-            f"the parameter {name} is {text!r}, which is no YAML; put quotes around a text"
-        ) from None
 
 
 @command("render")

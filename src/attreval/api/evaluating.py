@@ -121,9 +121,9 @@ def evaluate(
             f"k and draws are 1 or more, confidence between 0 and 1; got {k}, {draws}, {confidence}"
         )
     model = explained_model(model, explanations)
-    neighbours = _of_each(neighbours, "neighbours", len(explanations))
-    randomised = _of_each(randomised, "randomised", len(explanations))
-    marks = _of_each(marks, "marks", len(explanations))
+    each_near = _of_each(neighbours, "neighbours", len(explanations))
+    each_drawn = _of_each(randomised, "randomised", len(explanations))
+    each_marked = _of_each(marks, "marks", len(explanations))
     methods = [m for m in explanations.methods if m != RANDOM]
     if not methods:
         raise ValueError(
@@ -146,10 +146,10 @@ def evaluate(
     wanted = _leave_out_refused(model, wanted, metrics is not None)
     texts: list[ScoredText] = []
     for at, one in enumerate(explanations):
-        marked = mark_instance(one.instance, marks[at] if marks else None, at)
+        marked = mark_instance(one.instance, each_marked[at], at)
         text = _scored_text(one, explanations, marked, k, seed)
-        near = _with_random(text, neighbours[at] if neighbours else None)
-        drawn = _with_random(text, randomised[at] if randomised else None)
+        near = _with_random(text, each_near[at])
+        drawn = _with_random(text, each_drawn[at])
         texts.append(replace(text, neighbours=near, randomised=drawn, infill=infill, texts=texts))
     asking = [name for name in wanted if "model" in METRICS[name].needs]
     _ask_model(model, explanations, texts, asking)
@@ -208,10 +208,10 @@ def _leave_out_refused(model: Classifier, wanted: list[str], named: bool) -> lis
     return [name for name in wanted if name not in disturbing]  # there is hard erasure still
 
 
-def _of_each(given: Sequence | None, name: str, texts: int) -> list | None:
+def _of_each(given: Sequence | None, name: str, texts: int) -> list:
     """A list with an entry for each text, or None. ValueError for another number of entries."""
     if given is None:
-        return None
+        return [None] * texts
     found = as_list(given, f"{name} are a list with those of each text")
     if len(found) != texts:
         raise ValueError(f"{name} are given of each of {texts} texts; got {len(found)}")

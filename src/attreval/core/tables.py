@@ -136,17 +136,13 @@ def write_instances(path: Path | str, instances: Iterable[Instance], about: dict
         row |= {"marks": evidence.marks.tolist(), "interactions": relations}
         for name, column in columns.items():
             column.append(row[name])
-    columns["words"] = _words_column(columns["words"])
+    # from one flat array, since a corpus has millions of words
+    ends = np.cumsum([0, *map(len, columns["words"])], dtype=np.int32)
+    flat = np.concatenate([np.zeros((0, 3), np.int32), *columns["words"]]).astype(np.int32)
+    triples = pa.FixedSizeListArray.from_arrays(flat.ravel(), 3)
+    columns["words"] = pa.ListArray.from_arrays(ends, triples)
     schema = INSTANCE_SCHEMA.with_metadata({"attreval": json.dumps(about, sort_keys=True)})
     write_parquet(path, pa.table(columns, schema=schema))
-
-
-def _words_column(words: list[np.ndarray]) -> pa.Array:
-    """A column of (W, 3) tables from one flat array, since a corpus has millions of words."""
-    ends = np.cumsum([0, *map(len, words)], dtype=np.int32)
-    flat = np.concatenate([np.zeros((0, 3), np.int32), *words]).astype(np.int32)
-    triples = pa.FixedSizeListArray.from_arrays(flat.ravel(), 3)
-    return pa.ListArray.from_arrays(ends, triples)
 
 
 def read_about(path: Path | str) -> dict:

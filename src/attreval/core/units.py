@@ -81,19 +81,15 @@ def find_units(tokens: Tokens, unit: str) -> Units:
     if unit in STRETCHES:
         groups = _find_stretches(tokens, STRETCHES[unit])
     else:
-        groups = _find_words(tokens, whole=unit == "word")
+        # the content tokens, one in a group, or those of a word together where words are whole
+        named: dict[tuple, list[int]] = {}
+        for position in tokens.content.tolist():
+            word = int(tokens.word[position])
+            whole = unit == "word" and word >= 0
+            named.setdefault(("word", word) if whole else ("token", position), []).append(position)
+        groups = list(named.values())
     sides = np.array([tokens.offsets[group[0], 0] for group in groups], dtype=np.int64)
     return Units(tuple(map(tuple, groups)), sides)
-
-
-def _find_words(tokens: Tokens, whole: bool) -> list[list[int]]:
-    """The content tokens, one in a group, or those of a word together where words are `whole`."""
-    groups: dict[tuple, list[int]] = {}
-    for position in tokens.content.tolist():
-        word = int(tokens.word[position])
-        name = ("word", word) if whole and word >= 0 else ("token", position)
-        groups.setdefault(name, []).append(position)
-    return list(groups.values())
 
 
 def _find_stretches(tokens: Tokens, pattern: Any) -> list[list[int]]:

@@ -95,7 +95,10 @@ class Judge:
         names = []
         for instance in instances:
             tokens = self.model.tokens(instance)
-            name = _file_name(metrics, instance, tokens)
+            marks = _marks_of(instance)
+            marked = None if marks is None else marks.tolist()
+            said = [metrics, instance.segments, instance.label, tokens.ids.tolist(), marked]
+            name = f"{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:24]}.json"
             place = self.folder / name if self.folder else None
             if name not in self.known and place and place.exists():
                 kept = json.loads(place.read_text(encoding="utf-8"))
@@ -145,14 +148,6 @@ def _marks_of(instance: Instance) -> np.ndarray | None:
     """(A, W) marks of A people on the W words of a text; None where nobody marked it."""
     marks = instance.evidence.marks
     return marks if len(marks) else None
-
-
-def _file_name(metrics: Sequence[str] | None, instance: Instance, tokens: Tokens) -> str:
-    """The name of the file that an answer about a text is kept in."""
-    marks = _marks_of(instance)
-    marked = None if marks is None else marks.tolist()
-    said = [metrics, instance.segments, instance.label, tokens.ids.tolist(), marked]
-    return f"{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:24]}.json"
 
 
 def _freeze(one: Judged) -> dict:

@@ -120,22 +120,11 @@ def _rows(path: Path) -> Iterator[dict]:
 
 def _read_row(row: dict, where: str) -> GivenScores:
     """One row, checked."""
-    missing = [name for name in ("text", "method", "scores") if row.get(name) is None]
-    if missing:
-        raise ValueError(f"{where}: no {' and no '.join(missing)}; it has: {', '.join(row)}")
+    scores = read_scores(row, ("text", "method", "scores"), where)
     text = row["text"]
     segments = tuple(text) if isinstance(text, list | tuple) else (text,)
     if not 1 <= len(segments) <= 2 or not all(isinstance(part, str) for part in segments):
         raise ValueError(f"{where}: `text` is a string, or two for a pair; got {text!r:.80}")
-    try:
-        scores = np.array(row["scores"], dtype=float).reshape(-1)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{where}: `scores` is a list of numbers; got {row['scores']!r:.80}"
-        ) from None
-    finite = np.isfinite(scores)
-    if not finite.all():
-        raise ValueError(f"{where}: score {finite.argmin()} is no finite number")
     if row.get("spans") is not None:
         spans = read_spans(row["spans"], segments, where)
     elif row.get("tokens") is not None:
@@ -148,6 +137,26 @@ def _read_row(row: dict, where: str) -> GivenScores:
         raise ValueError(f"{where}: {len(scores)} scores for {len(spans)} spans or tokens")
     own = "" if row.get("id") is None else str(row["id"])
     return GivenScores(segments, str(row["method"]), spans, scores, own, row.get("target"))
+
+
+def read_scores(row: dict, needed: Sequence[str], where: str) -> np.ndarray:
+    """(n,) finite scores of a row that has what is needed. where: begins the message of an error.
+
+    Raises:
+        ValueError: Something is missing, or scores are no finite numbers.
+    """
+    if missing := [name for name in needed if row.get(name) is None]:
+        raise ValueError(f"{where}: no {' and no '.join(missing)}; it has: {', '.join(row)}")
+    try:
+        scores = np.array(row["scores"], dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{where}: `scores` is a list of numbers; got {row['scores']!r:.80}"
+        ) from None
+    finite = np.isfinite(scores)
+    if not finite.all():
+        raise ValueError(f"{where}: score {finite.argmin()} is no finite number")
+    return scores
 
 
 def find_tokens(

@@ -187,6 +187,11 @@ def attribution(
     return Attribution(instance.id, method, target, level, features, values, cost=cost, **facts)
 
 
+def records_of(explained: Sequence[Explained]) -> list[Attribution]:
+    """The attributions of all texts and methods."""
+    return [record for one in explained for record in one.attributions.values()]
+
+
 def try_methods(model: Any, say: Callable[[str], None] | None = None) -> dict[str, str]:
     """Why each method of the model's family does not explain it; empty where it does.
 

@@ -100,7 +100,16 @@ def soft_erase(
         norm: str = protocol.norm
         if norm == "released":  # that code takes its Soft-NS by one rule, then runs by another
             norm = "sigmoid" if sufficing else "minmax_released"
-        importance = token_importances(tokens, layout, scores, norm, protocol.keep_rate)
+        # (L,) in [0, 1]; of tokens without a score by the rule, which is mostly 0
+        importance = np.zeros(len(tokens))
+        if norm == "minmax_released":
+            # the released code gives tokens without a score -1 and then takes the range of the
+            # whole row
+            importance[:] = -1.0
+            importance[layout.scored] = scores
+            importance = to_unit_interval(importance, "minmax")
+        else:
+            importance[layout.scored] = to_unit_interval(scores, norm, protocol.keep_rate)
         kept = sufficing != protocol.inverted
         chance = importance if kept else 1 - importance
         strengths = _disturbance_strengths(tokens, layout, chance, protocol)
@@ -112,21 +121,6 @@ def soft_erase(
     logits = yield SoftErasure(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind)
     p = protocol.follow(logits, target)
     return SoftProbabilities(p[:draws], p[draws:], stays[0], 1 - stays[1])
-
-
-def token_importances(
-    tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float
-) -> np.ndarray:
-    """(L,) importances in [0, 1]; of tokens without a score by the rule, which is mostly 0."""
-    if norm == "minmax_released":
-        # the released code gives tokens without a score -1 and then takes the range of the whole
-        # row
-        row = np.full(len(tokens), -1.0)
-        row[layout.scored] = scores
-        return to_unit_interval(row, "minmax")
-    row = np.zeros(len(tokens))
-    row[layout.scored] = to_unit_interval(scores, norm, keep_rate)
-    return row
 
 
 def to_unit_interval(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> np.ndarray:
@@ -148,21 +142,16 @@ def to_unit_interval(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> n
     if norm == "rank":
         return rank_shares(scores)
     if norm == "calibrated":
-        return _shift_odds(to_unit_interval(scores, "minmax"), keep_rate)
+        from scipy.optimize import brentq
+        from scipy.special import expit, logit
+
+        odds = logit(np.clip(to_unit_interval(scores, "minmax"), EDGE, 1 - EDGE))
+        reach = 50.0  # both means are at an end of [0, 1] there, whatever the chances
+        shift = brentq(lambda by: expit(odds + by).mean() - keep_rate, -reach, reach, xtol=1e-12)
+        return expit(odds + shift)
     raise ValueError(
         f"unknown norm {norm!r}; there are: minmax, sigmoid, softmax, rank, calibrated"
     )
-
-
-def _shift_odds(chances: np.ndarray, mean: float) -> np.ndarray:
-    """(n,) chances in the same order with a given mean: their log-odds are shifted alike."""
-    from scipy.optimize import brentq
-    from scipy.special import expit, logit
-
-    odds = logit(np.clip(chances, EDGE, 1 - EDGE))
-    reach = 50.0  # both means are at an end of [0, 1] there, whatever the chances
-    shift = brentq(lambda by: expit(odds + by).mean() - mean, -reach, reach, xtol=1e-12)
-    return expit(odds + shift)
 
 
 def _disturbance_strengths(

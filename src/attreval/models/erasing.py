@@ -64,7 +64,14 @@ def erase_to(model: Any, what: str) -> None:
     words = model.family != "transformer"
     erased: int | None = None
     if what == "mean":
-        erased = _add_mean(model, words)
+        # one more token, whose vector is the mean of all
+        network = model.network
+        table = network.embedding if words else network.get_input_embeddings()
+        erased = len(table.weight)
+        longer = torch.cat([table.weight, table.weight.mean(dim=0, keepdim=True)])
+        table.weight = torch.nn.Parameter(longer, requires_grad=False)
+        if words:
+            model.reuse_from = np.inf  # windows that are computed anew alone are blanked by zeros
     elif not words:
         erased = getattr(model.tokenizer, f"{what}_token_id")
     if erased is None:
@@ -73,18 +80,6 @@ def erase_to(model: Any, what: str) -> None:
         model.mask_id = model.pad_id = erased
     else:
         model.erasing = erased
-
-
-def _add_mean(model: Any, words: bool) -> int:
-    """The id of one more token, whose vector is the mean of all."""
-    network = model.network
-    table = network.embedding if words else network.get_input_embeddings()
-    mean = table.weight.mean(dim=0, keepdim=True)
-    longer = torch.cat([table.weight, mean])
-    table.weight = torch.nn.Parameter(longer, requires_grad=False)
-    if words:
-        model.reuse_from = np.inf  # windows that are computed anew alone are blanked by zeros
-    return len(longer) - 1
 
 
 def _read(tokenizer: Any, text: str) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from copy import deepcopy
 from io import StringIO
 from numbers import Integral
@@ -73,11 +73,6 @@ def source_of(folder: Path | str) -> tuple[Path | str, dict[str, Any]]:
     for package in ("gguf", "accelerate"):
         need(package, "gguf", f"{folder.name}, a GGUF file,")
     return folder.parent, how | {"gguf_file": folder.name}
-
-
-def _without_bars(folder: Path | str) -> AbstractContextManager:
-    """Reading a GGUF file draws a bar, whatever transformers is told."""
-    return redirect_stderr(StringIO()) if is_gguf(folder) else nullcontext()
 
 
 def as_plain(network: PreTrainedModel) -> PreTrainedModel:
@@ -166,7 +161,9 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
             "where its code does anything else",
             stacklevel=4,
         )
-    with _told(name), _without_bars(folder):
+    # reading a GGUF file draws a bar, whatever transformers is told
+    unbarred = redirect_stderr(StringIO()) if is_gguf(folder) else nullcontext()
+    with _told(name), unbarred:
         network, found = kind.from_pretrained(
             source,
             config=config,

@@ -8,6 +8,7 @@ Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -46,7 +47,11 @@ def classify(
         raise ValueError(
             "a text enters an encoder-decoder twice; what enters it is not disturbed here"
         )
-    alone = entering is not None and _enters_as_words(network)
+    # nothing is added to word embeddings where attention alone knows positions
+    base = network.base_model
+    rotary = hasattr(base, "rotary_emb") and not hasattr(base, "embeddings")  # Llama and its like
+    as_words = rotary or network.config.model_type == "xlnet"
+    alone = entering is not None and as_words
     if embeddings is None and (twice or alone):
         embeddings = network.get_input_embeddings()(ids)
     if twice:
@@ -63,7 +68,7 @@ def classify(
     if segments is not None:
         inputs["token_type_ids"] = segments
     inputs |= _place_inputs(network, mask)
-    with changed_entry(network, entering and _within(entering, length)):
+    with changed_entry(network, entering and partial(_change_within, length, entering)):
         if reads_last_token(network):
             return _last_logits(network, mask, inputs, past)
         return network(attention_mask=mask, **inputs).logits
@@ -97,13 +102,6 @@ def _last_logits(network: nn.Module, mask: Tensor, inputs: dict, past: Any) -> T
     return network.logits_proj(network.sequence_summary(last[:, None]))
 
 
-def _enters_as_words(network: nn.Module) -> bool:
-    """Whether nothing is added to word embeddings, since attention alone knows positions."""
-    base = network.base_model
-    rotary = hasattr(base, "rotary_emb") and not hasattr(base, "embeddings")  # Llama and its like
-    return rotary or network.config.model_type == "xlnet"
-
-
 def _whole_windows(network: nn.Module, mask: Tensor, *rows: Tensor | None) -> list[Tensor | None]:
     """Mask, segments, ids and embeddings padded to a multiple of Longformer's window.
 
@@ -120,14 +118,9 @@ def _whole_windows(network: nn.Module, mask: Tensor, *rows: Tensor | None) -> li
     return out
 
 
-def _within(change: Callable[[Tensor], Tensor], length: int) -> Callable[[Tensor], Tensor]:
+def _change_within(length: int, change: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """A change of the first `length` vectors only, where rows are longer."""
-
-    def changed(x: Tensor) -> Tensor:
-        inside = change(x[:, :length])
-        return torch.cat([inside, x[:, length:]], dim=1)
-
-    return changed
+    return torch.cat([change(x[:, :length]), x[:, length:]], dim=1)
 
 
 def reads_last_token(network: nn.Module) -> bool:

@@ -171,7 +171,15 @@ class Scorer:
                 raise ValueError(f"{whose}{error}") from None
             new = {item.key: item for item in items if item.key not in self.answers}
             new = {key: item for key, item in new.items() if key not in fresh}
-            self.book(account, _cost(items, new.values(), question.takes_gradients))
+            evaluations = sum(len(item.groups) for item in items)
+            cost = Cost(
+                requested=evaluations,
+                unique=sum(len(item.groups) for item in new.values()),
+                requested_tokens=sum(len(item.groups) * len(item.row[0]) for item in items),
+                unique_tokens=sum(len(item.groups) * len(item.row[0]) for item in new.values()),
+                gradients=evaluations if question.takes_gradients else 0,
+            )
+            self.book(account, cost)
             if known := question.shortcut(self, items, new):
                 self.answers.update(known)
                 self._report(len(known.keys() & new.keys()))
@@ -274,15 +282,3 @@ def _length(passes: Passes) -> int:
     """How many tokens the row of a point has, whose passes these are."""
     item, _ = passes[0]
     return len(item.row[0])
-
-
-def _cost(items: Iterable[Item], new: Iterable[Item], takes_gradients: bool) -> Cost:
-    """What items cost; new: those of them that have to be computed."""
-    asked = sum(len(item.groups) for item in items)
-    return Cost(
-        requested=asked,
-        unique=sum(len(item.groups) for item in new),
-        requested_tokens=sum(len(item.groups) * len(item.row[0]) for item in items),
-        unique_tokens=sum(len(item.groups) * len(item.row[0]) for item in new),
-        gradients=asked if takes_gradients else 0,
-    )

@@ -10,6 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -228,7 +229,9 @@ def _read_list(found: list, segments: tuple[str, ...]) -> list[list[Span]] | Non
     elif all(map(_is_mark, found)):
         spans = _marked_words(found, segments)
     elif all(isinstance(one, (list, tuple)) for one in found):
-        spans = _characters(found, segments)
+        with suppress(ValueError):
+            given = read_spans([one for one in found if len(one)], segments, "")
+            spans = list(map(tuple, given.tolist()))
     return None if spans is None else [spans]
 
 
@@ -239,15 +242,6 @@ def _flat(found: list) -> list:
 
 def _is_mark(one: Any) -> bool:
     return one in (0, 1, "0", "1") and not isinstance(one, (list, dict))
-
-
-def _characters(found: list, segments: tuple[str, ...]) -> list[Span] | None:
-    """Spans of characters, of the first segment where none is named."""
-    try:
-        spans = read_spans([one for one in found if len(one)], segments, "")
-    except ValueError:
-        return None
-    return list(map(tuple, spans.tolist()))
 
 
 def _marked_words(found: list, segments: tuple[str, ...]) -> list[Span] | None:

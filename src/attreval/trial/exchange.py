@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from attreval.core.tables import write_text
+from attreval.methods.attribution_files import read_scores
 from attreval.metrics.metric import Metric
 from attreval.texts.decoding import lines_of_json, read_text
 from attreval.trial import WORLDS, load_world
@@ -146,11 +147,15 @@ def read_theirs(path: Path | str, seed: int | None) -> Theirs:
     seeds = set()
     most = 0
     for number, row in enumerate(lines_of_json(read_text(path), path.name), 1):
-        try:
-            scores = _scores_of_row(row)
-        except ValueError as error:
-            raise ValueError(f"{path.name}, row {number}: {error}") from None
+        where = f"{path.name}, row {number}"
+        scores = read_scores(row, ("world", "seed", "id", "scores"), where)
+        if row["world"] not in WORLDS:
+            raise ValueError(
+                f"{where}: unknown world {row['world']!r}; there are: {', '.join(WORLDS)}"
+            )
         id = str(row["id"])
+        if not re.fullmatch(r".+ \d+", id):
+            raise ValueError(f"{where}: id {id!r} is none of a text; they read like 'one 7 0'")
         seeds.add(int(row["seed"]))
         most = max(most, int(id.rpartition(" ")[2]) + 1)
         held[row["world"], str(row.get("method") or THEIRS)][id] = scores
@@ -162,20 +167,3 @@ def read_theirs(path: Path | str, seed: int | None) -> Theirs:
             f"{path.name} was made with seed {own}, and seed {seed} was asked for; leave out --seed"
         )
     return Theirs(dict(held), own, most)
-
-
-def _scores_of_row(row: dict) -> np.ndarray:
-    """(words,) scores of a row. ValueError says what is wrong with it."""
-    if missing := [name for name in ("world", "seed", "id", "scores") if row.get(name) is None]:
-        raise ValueError(f"no {' and no '.join(missing)}; it has: {', '.join(row)}")
-    if row["world"] not in WORLDS:
-        raise ValueError(f"unknown world {row['world']!r}; there are: {', '.join(WORLDS)}")
-    if not re.fullmatch(r".+ \d+", str(row["id"])):
-        raise ValueError(f"id {row['id']!r} is none of a text; they read like 'one 7 0'")
-    try:
-        scores = np.array(row["scores"], dtype=float).reshape(-1)
-    except (TypeError, ValueError):
-        raise ValueError(f"`scores` is a list of numbers; got {row['scores']!r:.80}") from None
-    if wrong := np.flatnonzero(~np.isfinite(scores)).tolist():
-        raise ValueError(f"score {wrong[0]} is no finite number")
-    return scores

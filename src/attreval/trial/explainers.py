@@ -161,7 +161,10 @@ def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
             scores = explain_really(Made(model, made.texts, True), methods)
             scores |= {who: [] for who in EXPLAINERS if there_is(who, made)}
             for text in made.texts:
-                truth = _erased_truth(model, text) if field == "randomised" else None
+                truth = None
+                if field == "randomised":  # by how much a token, erased alone, lowers the class
+                    p = erase_each(model, text.tokens)[:, text.target]
+                    truth = p[0] - p[1:]
                 for who in EXPLAINERS:
                     if who in scores:
                         scores[who].append(explain_as(who, text, draw=(field, number), truth=truth))
@@ -171,9 +174,3 @@ def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
             near = {name: np.stack([scores[name][at] for scores in found]) for name in found[0]}
             out[field].append(near)
     return out
-
-
-def _erased_truth(model: Any, text: WorldText) -> np.ndarray:
-    """(n,) by how much each token, erased alone, lowers the probability of the class."""
-    p = erase_each(model, text.tokens)[:, text.target]
-    return p[0] - p[1:]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import date
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -90,21 +90,18 @@ def _number(value: float, digits: int = 2) -> str:
 
 def matrix_html(result: Result) -> str:
     """Metrics by worlds; a cell is empty where the metric was not asked."""
-    cells = {(row.metric, row.world): _matrix_cell(row) for row in result.matrix.itertuples()}
+    cells = {}
+    for row in result.matrix.itertuples():
+        told = f"{row.auc:.2f} ({row.low:.2f} to {row.high:.2f})"
+        if row.reversed < row.auc and row.reversed_low <= 0.5:
+            told += f"; {row.reversed:.2f}"
+        style = "fooled" if "fooled" in row.why else "fine"
+        cells[row.metric, row.world] = StyledCell(told, style if row.passes else "bad", row.why)
     rows = []
     for row in result.verdicts.itertuples():
         asked = [cells.get((row.metric, world), "") for world in result.worlds]
         rows.append(_row([row.title, *asked], row.metric in result.own))
     return _table(["", *(world.replace("_", " ") for world in result.worlds)], rows)
-
-
-def _matrix_cell(row: Any) -> StyledCell:
-    """What a metric came to in a world, a row of the matrix."""
-    told = f"{row.auc:.2f} ({row.low:.2f} to {row.high:.2f})"
-    if row.reversed < row.auc and row.reversed_low <= 0.5:
-        told += f"; {row.reversed:.2f}"
-    style = "fooled" if "fooled" in row.why else "fine"
-    return StyledCell(told, style if row.passes else "bad", row.why)
 
 
 def _verdicts(result: Result) -> str:

@@ -352,7 +352,19 @@ def check_judges(profile: Profile, task: str) -> None:
         used = profile.task_of(task, model)
         family = FAMILY.get(profile.models[model].architecture, "transformer")
         if used.explain_rows and set(used.judges) - {"diagnosis"}:
-            _check_explaining(task, model, family, used.judges, explain)
+            for judge in used.judges:
+                if judge in OF_THE_PREDICTED and explain.target != "predicted":
+                    raise ValueError(
+                        f"task {task!r} has the judge {judge!r} and explain.target "
+                        f"{explain.target!r}: {OF_THE_PREDICTED[judge]}. Give the task `explain: "
+                        f"{{target: predicted}}`, or take {judge!r} from its judges"
+                    )
+            if not any(family in METHODS[name].families for name in explain.methods):
+                raise ValueError(
+                    f"task {task!r} is explained by {', '.join(explain.methods)}, of which none "
+                    f"applies to its model {model!r} ({family}); these do: "
+                    f"{', '.join(methods_for(family))}"
+                )
             _check_parts(
                 f"task {task!r}: explain.shards", explain.shards, "explain_rows", used.explain_rows
             )
@@ -424,24 +436,6 @@ def check_twins(profile: Profile) -> None:
                 f"joint.masked: twins on task {task!r} differ in `masked` alone; the {what} of "
                 f"{first!r} is {ours[what]}, that of {model!r} is {theirs[what]}"
             )
-
-
-def _check_explaining(
-    task: str, model: str, family: str, judges: list[Judge], explain: ExplainSpec
-) -> None:
-    """Raise ValueError where a judge needs another class explained, or no method applies."""
-    for judge in judges:
-        if judge in OF_THE_PREDICTED and explain.target != "predicted":
-            raise ValueError(
-                f"task {task!r} has the judge {judge!r} and explain.target {explain.target!r}: "
-                f"{OF_THE_PREDICTED[judge]}. Give the task `explain: {{target: predicted}}`, or "
-                f"take {judge!r} from its judges"
-            )
-    if not any(family in METHODS[name].families for name in explain.methods):
-        raise ValueError(
-            f"task {task!r} is explained by {', '.join(explain.methods)}, of which none applies "
-            f"to its model {model!r} ({family}); these do: {', '.join(methods_for(family))}"
-        )
 
 
 def _check_diagnosis(spec: judges.DiagnosisSpec, task: str, model: str, family: str) -> None:

@@ -5,10 +5,10 @@ Importing this imports no heavy library.
 """
 
 # ruff: noqa: F401  (what others import from here; weights is a parameter, too)
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from compendium.corpora.fetch import FetchError
+from compendium.corpora.fetch import FetchError, Say
 from compendium.corpora.fetch.pretrained import (
     WEIGHTS,
     glove,
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from attreval.core.records import Instance
 
 
-def fetch_tasks(
-    tasks: Iterable[str], weights: Iterable[str] = (), say: Callable[[str], None] = print
-) -> None:
+def fetch_tasks(tasks: Iterable[str], weights: Iterable[str] = (), say: Say = print) -> None:
     """Download, check and open what tasks and weights need, and make the tables that lack."""
     from compendium.corpora.fetch.fetching import fetch_all
 

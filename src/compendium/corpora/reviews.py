@@ -97,27 +97,28 @@ SURE = 15  # letters from which one text inside another is no accident
 def build_vader_movies(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Sentences labelled by the sign of their mean rating, with (10, W) ratings of words."""
     folder = sources["vadersentiment"]
-    lexicon = _read_lexicon(folder / LEXICON)
+    lexicon = {}  # of each lower-case word the ten raw ratings, from -4 to 4
+    for line in (folder / LEXICON).read_text(encoding="utf-8").splitlines():
+        cells = line.split("\t")  # word, mean, standard deviation, ratings
+        if len(cells) == 4:
+            lexicon[cells[0].lower()] = np.array(ast.literal_eval(cells[3]), float)
 
     def rate_words(segments: tuple[str, ...], words: np.ndarray) -> Evidence:
         nothing = np.zeros(RATERS)
         columns = [lexicon.get(segments[s][a:b].lower(), nothing) for s, a, b in words]
         return Evidence(marks=np.array(columns).T.reshape(RATERS, len(words)))
 
-    for number, mean, text in _read_sentences(folder / RATINGS):
+    with tarfile.open(folder / RATINGS) as archive:
+        texts = dict(_read_columns(archive, "GroundTruth", 2))
+        ratings = list(_read_columns(archive, "anonDataRatings", 3))
+    for number, rated in ratings:
+        text = texts[number]
+        mean = float(np.mean(ast.literal_eval(rated)))
         if abs(mean) < NEAR_ZERO:
             counts.dropped[f"mean rating below {NEAR_ZERO} in size"] += 1
             continue
         split = by_share(same_text(text).lower(), SHARES, "vader_movies")
         yield Row(f"vader_movies/{split}/{number}", split, (text,), int(mean > 0), rate_words)
-
-
-def _read_sentences(path: Path) -> Iterator[tuple[str, float, str]]:
-    """(number, mean of the raw ratings, text) of every movie review sentence."""
-    with tarfile.open(path) as archive:
-        texts = dict(_read_columns(archive, "GroundTruth", 2))
-        for number, rated in _read_columns(archive, "anonDataRatings", 3):
-            yield number, float(np.mean(ast.literal_eval(rated))), texts[number]
 
 
 def _read_columns(archive: tarfile.TarFile, name: str, column: int) -> Iterator[tuple[str, str]]:
@@ -128,19 +129,6 @@ def _read_columns(archive: tarfile.TarFile, name: str, column: int) -> Iterator[
         cells = line.rstrip("\r\n").split("\t")
         if len(cells) > column:
             yield cells[0].strip(), cells[column]
-
-
-def _read_lexicon(path: Path) -> dict[str, np.ndarray]:
-    """The ten raw ratings, from -4 to 4, of each lower-case word.
-
-    Lines are word, mean, standard deviation, ratings.
-    """
-    rated = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        cells = line.split("\t")
-        if len(cells) == 4:
-            rated[cells[0].lower()] = np.array(ast.literal_eval(cells[3]), float)
-    return rated
 
 
 def build_rated_movies(sources: Sources, counts: Counts) -> Iterator[Row]:
@@ -160,9 +148,10 @@ def build_rated_movies(sources: Sources, counts: Counts) -> Iterator[Row]:
             counts.dropped["no word rated like the sentence"] += 1
         else:
             name = f"rated_movies/test/{instance.id.rsplit('/', 1)[1]}"
-            evidence = partial(_given, Evidence(marks=marks))
             segments = instance.segments
-            yield Row(name, "test", segments, instance.label, evidence, instance.words)
+            evidence = Evidence(marks=marks)
+            found = partial(_given, evidence)
+            yield Row(name, "test", segments, instance.label, found, instance.words)
 
 
 def _given(evidence: Evidence, segments: tuple[str, ...], words: np.ndarray) -> Evidence:

@@ -182,18 +182,6 @@ def parsed_sentences(document: "Doc") -> Iterator[ParsedSentence]:
         )
 
 
-def _parse_some(
-    parser: "Language", texts: Sequence[str], words: int | None
-) -> Iterator[ParsedSentence]:
-    """Sentences of the first texts that hold this many words between them, or of all."""
-    enough = len(texts)
-    if words is not None:
-        sizes = accumulate(len(parser.tokenizer(text)) for text in texts)
-        enough = next((at + 1 for at, size in enumerate(sizes) if size >= words), enough)
-    for document in parser.pipe(texts[:enough], batch_size=32):
-        yield from parsed_sentences(document)
-
-
 def choose_new(sentence: ParsedSentence, seen: set[str], counts: Counts) -> Agreement | None:
     """The agreement of a sentence that is short and new; what is left out is counted."""
     text = same_text(" ".join(sentence.words)).lower()
@@ -217,7 +205,13 @@ def _rows_of_parsed(task: str, sources: Sources, counts: Counts) -> Iterator[Row
     kept = []
     for corpus in PARSED:
         texts = [instance.segments[0] for instance in read_instances(sources[corpus])]
-        for number, sentence in enumerate(_parse_some(parser, texts, words)):
+        enough = len(texts)
+        if words is not None:  # the first texts that hold this many words between them
+            sizes = accumulate(len(parser.tokenizer(text)) for text in texts)
+            enough = next((at + 1 for at, size in enumerate(sizes) if size >= words), enough)
+        documents = parser.pipe(texts[:enough], batch_size=32)
+        sentences = chain.from_iterable(map(parsed_sentences, documents))
+        for number, sentence in enumerate(sentences):
             counts.noted[f"sentences of {corpus}"] += 1
             if found := choose_new(sentence, seen, counts):
                 kept.append((f"{corpus}-{number}", sentence, found))
@@ -231,17 +225,14 @@ build_agreement_parsed = partial(_rows_of_parsed, "agreement_parsed")
 
 def build_agreement_whole(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of Linzen et al.'s own file if it is given, 9/1/90 %; else of all texts, 80/10/10 %."""
-    if WIKIPEDIA in sources:
-        return _rows_of_wikipedia("agreement_whole", sources[WIKIPEDIA], counts)
-    return _rows_of_parsed("agreement_whole", sources, counts)
-
-
-def _rows_of_wikipedia(task: str, path: Path, counts: Counts) -> Iterator[Row]:
-    """Rows of Linzen et al.'s table, whose places of subject and verb count from 1."""
-    with path.open(encoding="utf-8", newline="") as lines:
+    if WIKIPEDIA not in sources:
+        yield from _rows_of_parsed("agreement_whole", sources, counts)
+        return
+    with sources[WIKIPEDIA].open(encoding="utf-8", newline="") as lines:
         for number, one in enumerate(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)):
             words = tuple(one["sentence"].split())
             tags = tuple(one["pos_sentence"].split())
+            # places of subject and verb count from 1
             verb = int(one["verb_index"]) - 1
             found = Agreement(int(one["subj_index"]) - 1, verb, VERBS.get(one["verb_pos"], -1))
             fits = len(words) == len(tags) and 0 <= found.subject < verb < len(words)
@@ -253,7 +244,7 @@ def _rows_of_wikipedia(task: str, path: Path, counts: Counts) -> Iterator[Row]:
                 sentence = ParsedSentence(words, tags, (), ())
                 attractors = int(one["n_diff_intervening"])
                 row = make_row(f"wikipedia-{number}", sentence, found, None, attractors)
-                yield _in_split(task, row, WIKIPEDIA_SHARES)
+                yield _in_split("agreement_whole", row, WIKIPEDIA_SHARES)
 
 
 def _in_split(task: str, row: Row, shares: dict[str, float]) -> Row:

@@ -20,6 +20,7 @@ from attreval.core.records import Evidence, Instance
 from attreval.core.seeds import seed_of
 from attreval.texts.rows import Counts, Row, Sources
 from attreval.texts.words import writable
+from compendium.corpora.fetch import Say
 from compendium.corpora.tasks import Task, table_path
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def in_order(rows: Iterable[Row], salt: str) -> list[Row]:
     return sorted(rows, key=place)
 
 
-def make_table(task: Task, sources: Sources, made_from: dict, say: Callable[[str], None]) -> Path:
+def make_table(task: Task, sources: Sources, made_from: dict, say: Say) -> Path:
     """Build the table of a task from its sources; the same sources always give the same bytes."""
     from attreval.core.tables import write_instances
 
@@ -132,9 +133,7 @@ def make_table(task: Task, sources: Sources, made_from: dict, say: Callable[[str
     return path
 
 
-def with_words(
-    task: str, rows: list[Row], counts: Counts, say: Callable[[str], None]
-) -> Iterator[Instance]:
+def with_words(task: str, rows: list[Row], counts: Counts, say: Say) -> Iterator[Instance]:
     """The instances of rows; one without any word is dropped and counted."""
     unread = [row for row in rows if row.words is None]
     distinct = list(dict.fromkeys(writable(text) for row in unread for text in row.segments))

@@ -226,13 +226,9 @@ def build_fever(sources: Sources, counts: Counts) -> Iterator[Row]:
             label = TASKS["fever"].labels.index(item["classification"])
             segments = (evidence, item["query"])
             yield Row(f"fever/{split}/{item['annotation_id']}", split, segments, label)
-    yield from _read_insufficient(sources["fever/fever_sufficient_facts.jsonl"], split_of, counts)
-
-
-def _read_insufficient(path: Path, split_of: dict[str, str], counts: Counts) -> Iterator[Row]:
-    """Rows whose remaining evidence is not enough; where it still is, the row is dropped."""
+    # rows whose remaining evidence is not enough; where it still is, the row is dropped
     label = TASKS["fever"].labels.index("NOT ENOUGH INFO")
-    for number, item in enumerate(json_lines(path)):
+    for number, item in enumerate(json_lines(sources["fever/fever_sufficient_facts.jsonl"])):
         if item["label_after"] != NOT_ENOUGH:
             counts.dropped["SufficientFacts: still enough evidence"] += 1
             continue

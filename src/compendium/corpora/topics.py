@@ -46,7 +46,14 @@ def build_ag_news(sources: Sources, counts: Counts) -> Iterator[Row]:
         for text in (f"{title} {description}", description):
             seen.add(same_text(_unescape(text)))
     if "ag_news/train.csv" in sources:
-        yield from _split_official(_read_lines(sources["ag_news/train.csv"]), seen, counts)
+        # 15 % of the descriptions, by hash, are dev
+        for number, (label, _, description) in enumerate(_read_lines(sources["ag_news/train.csv"])):
+            text = _unescape(description)
+            if (key := same_text(text)) in seen:
+                counts.dropped["training text that is also in test"] += 1
+                continue
+            split = by_share(key, AG_SHARES, "ag_news")
+            yield Row(f"ag_news/{split}/{number}", split, (text,), int(label) - 1)
     elif all(name in sources for name in SMALL.values()):
         yield from _split_small(sources, seen, counts)
     else:
@@ -57,17 +64,6 @@ def build_ag_news(sources: Sources, counts: Counts) -> Iterator[Row]:
         )
     for number, (label, _, description) in enumerate(test):
         yield Row(f"ag_news/test/{number}", "test", (_unescape(description),), int(label) - 1)
-
-
-def _split_official(lines: list[list[str]], seen: set[str], counts: Counts) -> Iterator[Row]:
-    """Train and dev from the official training file: 15 % of the descriptions, by hash, are dev."""
-    for number, (label, _, description) in enumerate(lines):
-        text = _unescape(description)
-        if (key := same_text(text)) in seen:
-            counts.dropped["training text that is also in test"] += 1
-            continue
-        split = by_share(key, AG_SHARES, "ag_news")
-        yield Row(f"ag_news/{split}/{number}", split, (text,), int(label) - 1)
 
 
 def _split_small(sources: Sources, seen: set[str], counts: Counts) -> Iterator[Row]:

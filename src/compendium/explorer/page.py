@@ -76,12 +76,15 @@ def explorer_page(data: dict, icon: str = "") -> str:
     files = resources.files("compendium.explorer") / "js"
     page = (files / "page.html").read_text(encoding="utf-8")
     scripts = [(files / name).read_text(encoding="utf-8") for name in SCRIPTS]
+    about = data["about"]
+    words = {"profile": "Profile", "attreval": "attreval", "commit": "commit", "date": "results of"}
+    told = [f"{word} {about[name]}" for name, word in words.items() if about.get(name)]
     parts = {
         "icon": "data:image/svg+xml," + quote(icon) if icon else "data:,",
         "style": (files / "explorer.css").read_text(encoding="utf-8"),
         "print": (files / "print.css").read_text(encoding="utf-8"),
         "script": "".join(scripts),
-        "made": escape(_describe_run(data["about"])),
+        "made": escape(", ".join(told) + "."),
         "data": to_json(data),  # last: nothing is looked for inside it
     }
     for name, text in parts.items():
@@ -124,12 +127,6 @@ def gather_page(results: Results, everything: bool = True) -> dict:
     texts = [found[name] for name in names if name in found]
     means = read_means(results, values, runs) if runs else {}
     return pack_page(texts, means, about, profile.agreement, gaps, counts)
-
-
-def _describe_run(about: dict[str, str]) -> str:
-    words = {"profile": "Profile", "attreval": "attreval", "commit": "commit", "date": "results of"}
-    told = [f"{word} {about[name]}" for name, word in words.items() if about.get(name)]
-    return ", ".join(told) + "."
 
 
 def _same_top(scores: np.ndarray, kept: np.ndarray, largest_k: int) -> bool:

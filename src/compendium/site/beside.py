@@ -14,7 +14,7 @@ import pandas as pd
 from attreval.core.tables import read_csv
 from compendium.papers.common.scorecard import PAPERS
 from compendium.papers.common.style import task_title
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import spell, table_of
 from compendium.papers.sun2024 import tables as sun2024
 from compendium.papers.zhao2023 import tables as zhao2023
 from compendium.papers.zhao2023.settings import PUBLISHED_TASKS
@@ -23,7 +23,7 @@ from compendium.site.tables import cell_title
 
 # corpus: of ours, where several stand for one. row, column: a cell's place. low, high: our
 # interval, NaN where a table has none. counts: whether means are over it
-CELL = ["part", "corpus", "row", "column", "ours", "low", "high", "published", "counts"]
+CELL = spell("part corpus row column ours low high published counts")
 BLOCKS = {  # of Table 2 of Poerner et al. (2018), by game
     "hybrid": "",
     "manual": "",

@@ -52,7 +52,9 @@ def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
     settings = config.load_profile(profile)
     run = project.results(settings.name)
     place = runs.committed(settings.name)
-    records = _records_of(run, steps)
+    here = [path.stem for path in run.steps.glob("[!.]*.json")]
+    names = sorted({name for step in steps for name in fnmatch.filter(here, step) or [step]})
+    records = {name: project.read_json(run.existing(run.record(name), name)) for name in names}
     missing = [] if steps else missing_steps(settings, run)
     if missing:
         raise ValueError(
@@ -67,9 +69,13 @@ def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
         else:
             files = [path for kind in FILES for path in sorted(run.root.glob(kind))]
             manifest = project.read_json(make_manifest(profile)) | {"left_out": []}
-            _keep_elsewhere(place, folder, manifest)
-        said = _copy_clean(settings, files, Results(folder), exempt)
-        manifest["left_out"] = list(dict.fromkeys([*manifest["left_out"], *said]))
+            # what machines with another processor said of the run that was committed before
+            processor = manifest.get("machine", {}).get("processor", "")
+            said = runs.read_elsewhere(place)
+            if kept := [row for row in said if row["processor"] not in processor]:
+                write_json(folder / runs.ELSEWHERE, kept)
+        left_out = _copy_clean(settings, files, Results(folder), exempt)
+        manifest["left_out"] = list(dict.fromkeys([*manifest["left_out"], *left_out]))
         write_json(folder / "manifest.json", manifest)
         claims = runs.claims_json(Results(folder).tables)
         (folder / "claims.json").write_text(claims, encoding="utf-8")
@@ -81,13 +87,6 @@ def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
     write_fidelity()
     runs.write_links()
     return place.root
-
-
-def _records_of(run: Results, steps: Sequence[str]) -> dict[str, dict]:
-    """The records of the steps that these names or patterns match, by name."""
-    here = [path.stem for path in run.steps.glob("[!.]*.json")]
-    names = sorted({name for step in steps for name in fnmatch.filter(here, step) or [step]})
-    return {name: project.read_json(run.existing(run.record(name), name)) for name in names}
 
 
 def _replace_steps(
@@ -118,14 +117,6 @@ def _replace_steps(
     manifest["left_out"] = kept
     all_records = list((manifest["steps"] | records).values())
     return files, manifest | describe_steps(settings, all_records)
-
-
-def _keep_elsewhere(place: Results, folder: Path, manifest: Mapping) -> None:
-    """Keep what machines with another processor said of the run that was committed before."""
-    processor = manifest.get("machine", {}).get("processor", "")
-    said = runs.read_elsewhere(place)
-    if kept := [row for row in said if row["processor"] not in processor]:
-        write_json(folder / runs.ELSEWHERE, kept)
 
 
 def _copy_clean(

@@ -335,7 +335,14 @@ def render_site(profile: str, route: str = "auto", results: Results | None = Non
     home = project.home()
     with replace_folder(home / "_site") as folder:
         if quarto:
-            _run_quarto(quarto, home, folder)
+            command = [quarto, "render", str(home), "--output-dir", folder.name]
+            done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+            if done.returncode or not (folder / "index.html").exists():
+                raise ReportError(
+                    f"quarto render ended with {done.returncode}:\n{done.stderr.strip()[-4000:]}"
+                )
+            for page in folder.rglob("*.html"):
+                page.write_bytes(MODULES.sub(b"", page.read_bytes()))
         else:
             for address, data in sorted(build_site(home).items()):
                 path = folder / address
@@ -346,15 +353,3 @@ def render_site(profile: str, route: str = "auto", results: Results | None = Non
             made = make(staged_site(home), home / "paper" / "index.qmd")
             (folder / "paper" / name).write_bytes(made)
     return home / "_site"
-
-
-def _run_quarto(program: str, home: Path, folder: Path) -> None:
-    """Let Quarto render the project into a folder inside it; ReportError says why it fails."""
-    command = [program, "render", str(home), "--output-dir", folder.name]
-    done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
-    if done.returncode or not (folder / "index.html").exists():
-        raise ReportError(
-            f"quarto render ended with {done.returncode}:\n{done.stderr.strip()[-4000:]}"
-        )
-    for page in folder.rglob("*.html"):
-        page.write_bytes(MODULES.sub(b"", page.read_bytes()))

@@ -173,14 +173,6 @@ def _seed_settings(graph: Graph) -> list:
     ]
 
 
-def _read_crossed(graph: Graph) -> list[Path]:
-    design = graph.profile.crossed_profile()
-    return [
-        *graph.tables(design.read_tasks()),
-        *graph.pretrained({run[1] for run in design.trained_runs()}),
-    ]
-
-
 def _erasure(graph: Graph, runs: Iterable[Run]) -> list[dict]:
     """How faithfulness is judged on these runs."""
     return [graph.profile.faithfulness_of(run[0]).model_dump() for run in runs]
@@ -213,11 +205,6 @@ def _read_joint(graph: Graph) -> list[Path]:
             for path in graph.executed(s.notebook, s.runs(graph))
         ),
     ]
-
-
-def _read_joint_models(graph: Graph) -> list[Path]:
-    diagnosed = graph.executed("07_sun2024", _judging("diagnosis")(graph))
-    return [*graph.executed("08_joint"), *diagnosed]
 
 
 def _compared(graph: Graph) -> list[tuple]:
@@ -354,7 +341,10 @@ STEPS = (
         "joint_models",
         "08_joint_models",
         runs=_compared,
-        reads=_read_joint_models,
+        reads=lambda graph: [
+            *graph.executed("08_joint"),
+            *graph.executed("07_sun2024", _judging("diagnosis")(graph)),
+        ],
         settings=lambda graph: [
             graph.sections("bootstrap"),
             {name: model.architecture for name, model in graph.profile.models.items()},
@@ -382,7 +372,10 @@ STEPS = (
         "crossed",
         "08_joint_crossed",
         runs=lambda graph: [()] if graph.profile.crossed else [],
-        reads=_read_crossed,
+        reads=lambda graph: [
+            *graph.tables(graph.profile.crossed_profile().read_tasks()),
+            *graph.pretrained({run[1] for run in graph.profile.crossed_profile().trained_runs()}),
+        ],
         settings=lambda graph: [graph.sections(*OF_CROSSED)],
         side_by_side=True,
         asks=True,

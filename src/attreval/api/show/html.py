@@ -84,7 +84,14 @@ def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describ
     for one, remarks in zip(explained, own, strict=True):
         rows = "\n".join(_row(one, method, remarks.get(method, [])) for method in one.methods)
         title = f"<p><strong>{escape(about(one))}</strong></p>"
-        tables.append(f"{title}\n<table>{rows}</table>\n{_notes(one)}")
+        notes = []
+        if one.unread:
+            shown = " ".join(u.text for u in one.unread[:UNREAD])
+            more = " …" if len(one.unread) > UNREAD else ""
+            notes.append(f"{how_many_unread(one)}: <bdi>{escape(shown + more)}</bdi>")
+        notes += [f"{escape(m)} left out: {escape(why)}" for m, why in one.left_out.items()]
+        below = "\n".join(f'<p class="note">{note}</p>' for note in notes)
+        tables.append(f"{title}\n<table>{rows}</table>\n{below}")
     shown = "\n".join(tables)
     return f'<div class="attreval-shown"><style>{STYLE}</style>{head}\n{shown}</div>'
 
@@ -113,25 +120,10 @@ def _part(one: Shown, segment: int, scores: np.ndarray, signed: bool) -> str:
             continue
         shown = text[max(at, unit.start) : unit.end] or "\N{MIDDLE DOT}"  # inside one character
         out.append(escape(text[at : unit.start]))
-        out.append(_word(shown, score, strength, signed))
+        title = f'title="{escape(shown)}: {score + 0:+.4g}"'  # where the pointer rests on it
+        ground = f' style="background:{css(strength, signed)}"' if abs(strength) >= FAINT else ""
+        out.append(f"<span{ground} {title}>{escape(shown)}</span>")
         at = max(at, unit.end)
     unread = [u for u in one.unread if u.segment == segment and u.start >= at]
     out.append(escape(text[at : unread[0].start if unread else len(text)]))
     return f'<span class="part" dir="auto">{"".join(out)}{"…" if unread else ""}</span>'
-
-
-def _word(text: str, score: float, strength: float, signed: bool) -> str:
-    """One word with its colour; its score is shown where the pointer rests on it."""
-    title = f'title="{escape(text)}: {score + 0:+.4g}"'
-    ground = f' style="background:{css(strength, signed)}"' if abs(strength) >= FAINT else ""
-    return f"<span{ground} {title}>{escape(text)}</span>"
-
-
-def _notes(one: Shown) -> str:
-    """Words that were not read, and methods that had nothing to say."""
-    notes = []
-    if unread := one.unread:
-        shown = " ".join(u.text for u in unread[:UNREAD]) + (" …" if len(unread) > UNREAD else "")
-        notes.append(f"{how_many_unread(one)}: <bdi>{escape(shown)}</bdi>")
-    notes += [f"{escape(m)} left out: {escape(why)}" for m, why in one.left_out.items()]
-    return "\n".join(f'<p class="note">{note}</p>' for note in notes)

@@ -28,7 +28,7 @@ from attreval.models.questions.question import (
 )
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,25 @@ class HeadImportance(Question):
         network = model.at(ledger.precision)
         inputs = ledger.padded([item.row for item, _ in batch])
         with torch.inference_mode():
-            states = _first_states(network, *inputs, group[0])
+            ids, mask, segments = inputs
+            given = {"input_ids": ids, "attention_mask": mask, "output_hidden_states": True}
+            body = network.base_model
+            if network.config.is_encoder_decoder:
+                body = network.get_encoder()
+            elif getattr(network.config, "type_vocab_size", 0) > 1:
+                given["token_type_ids"] = segments
+            # of the first token, after or before the last encoder layer
+            layer = -1 if group[0] == "after" else -2
+            states = body(**given).hidden_states[layer][:, 0]
             signs = torch.where(states > 0, 1.0, -1.0).to(states.dtype)
-            maps = {matrix: _class_map(network, matrix) for matrix in {q.matrix for q in asked}}
+            first, last = class_layers(network)
+            # (D, K) from the first token's state to class scores: as the network applies them, and
+            # as the code of Ray Choudhury et al. multiplies, with the first layer's weights
+            # untransposed and the class bias in every row
+            maps = {
+                "transposed": first.weight.T @ last.weight.T,
+                "code": first.weight @ (last.weight.T + last.bias),
+            }
         for question, sign in zip(asked, signs, strict=True):
             found = maps[question.matrix]
             if question.choice == "per_class":
@@ -199,29 +215,3 @@ def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
         "as in BERT, DistilBERT, RoBERTa, MPNet and BART; the most important attention head "
         "cannot be told"
     )
-
-
-def _class_map(network: nn.Module, matrix: str) -> Tensor:
-    """(D, K) map from the first token's state to class scores.
-
-    `transposed` is as the network applies it; `code` as the code of Ray Choudhury et al.
-    multiplies, with the first layer's weights untransposed and the class bias in every row.
-    """
-    first, last = class_layers(network)
-    if matrix == "code":
-        return first.weight @ (last.weight.T + last.bias)
-    return first.weight.T @ last.weight.T
-
-
-def _first_states(
-    network: nn.Module, ids: Tensor, mask: Tensor, segments: Tensor, state: str
-) -> Tensor:
-    """(B, D) states of the first token `after` or `before` the last encoder layer."""
-    given = {"input_ids": ids, "attention_mask": mask, "output_hidden_states": True}
-    body = network.base_model
-    if network.config.is_encoder_decoder:
-        body = network.get_encoder()
-    elif getattr(network.config, "type_vocab_size", 0) > 1:
-        given["token_type_ids"] = segments
-    states = body(**given).hidden_states
-    return states[-1 if state == "after" else -2][:, 0]

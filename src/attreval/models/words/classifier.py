@@ -194,7 +194,11 @@ class WordClassifier:
             ValueError: It has no words.
         """
         places, texts = cut_text(instance, self.tokenizer)
-        kept = _cut_words(places[:, 0], self.max_length)
+        # at most so many: the longer text is cut
+        parts = [np.flatnonzero(places[:, 0] == side) for side in (0, 1)]
+        longer, shorter = sorted(parts, key=len, reverse=True)
+        longer = longer[: max(self.max_length - len(shorter), (self.max_length + 1) // 2)]
+        kept = np.sort(np.concatenate([longer, shorter[: self.max_length - len(longer)]]))
         words = [texts[at] for at in kept]
         if not words:
             raise ValueError(f"instance {instance.id!r} has no words: {instance.segments!r}")
@@ -316,15 +320,6 @@ class WordClassifier:
         self.network.load_state_dict(load_file(folder / "model.safetensors"))
         freeze(self.network)
         self.copies.clear()
-
-
-def _cut_words(segments: np.ndarray, most: int) -> np.ndarray:
-    """The places of the words that are read, at most `most`; the longer text is cut."""
-    parts = [np.flatnonzero(segments == side) for side in (0, 1)]
-    longer, shorter = sorted(parts, key=len, reverse=True)
-    kept = longer[: max(most - len(shorter), (most + 1) // 2)]
-    rest = shorter[: most - len(kept)]
-    return np.sort(np.concatenate([kept, rest]))
 
 
 def load_word_classifier(

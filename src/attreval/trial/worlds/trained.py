@@ -16,6 +16,7 @@ the task, wrong for this model.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -67,8 +68,9 @@ def draw_texts(
     count: int,
     draw: Callable[[int, Rng], DrawnText],
     good: Callable[[WordClassifier, WorldText], bool],
-) -> tuple[list[WorldText], dict[str, float]]:
-    """Draw each text of a world until it is good.
+    measured: dict[str, float],
+) -> Made:
+    """A world whose texts are each drawn until one is good.
 
     Args:
         name: of the world.
@@ -77,9 +79,7 @@ def draw_texts(
         count: how many texts.
         draw: makes text number `at` with a generator of random numbers.
         good: whether a text is as the world needs it.
-
-    Returns:
-        The texts, and the share of drawn texts that were kept.
+        measured: of the network; the share of drawn texts that were kept comes to it.
 
     Raises:
         RuntimeError: none of MOST_DRAWN texts is good.
@@ -100,7 +100,8 @@ def draw_texts(
                 f"none of {MOST_DRAWN} texts drawn is as this world needs it: its network has "
                 "not learnt what it must"
             )
-    return texts, {"texts kept": count / drawn} if count else {}
+    kept = {"texts kept": count / drawn} if count else {}
+    return Made(model, texts, True, measured | kept)
 
 
 def mark(places: Sequence[int] | int, length: int = LENGTH) -> np.ndarray:
@@ -128,8 +129,7 @@ def hybrid_model(seed: int) -> TrainedWorld:
         drawn = rng.integers(3, size=size).tolist()
         return [(draw_piece(words, label, 2 * PIECE, rng), label) for label in drawn]
 
-    labels = ("first", "second", "third")
-    model = train_words("hybrid", labels, words, batch, seed)
+    model = train_words("hybrid", ("first", "second", "third"), words, batch, seed)
     tested = batch(generator("trial", "hybrid", seed, "test"), TESTED)
     return TrainedWorld(model, words, {"accuracy": accuracy(model, tested)})
 
@@ -157,8 +157,8 @@ def hybrid(seed: int, count: int) -> Made:
     def predicted(model: WordClassifier, text: WorldText) -> bool:
         return erase_each(model, text.tokens)[0].argmax() == text.target
 
-    texts, _ = draw_texts("hybrid", model, seed, count, draw, predicted)
-    return Made(model, texts, True, measured)
+    made = draw_texts("hybrid", model, seed, count, draw, predicted, measured)
+    return replace(made, measured=measured)
 
 
 def draw_sentence(words: list[str], label: int, rng: Rng) -> tuple[list[str], int, list[int]]:
@@ -220,8 +220,7 @@ def subject_agreement(seed: int, count: int) -> Made:
         p = erase_each(model, text.tokens)[:, text.target]
         return p[0] > 0.5 and (p[0] - p[1:]).argmax() == text.truth.argmax()
 
-    texts, kept = draw_texts("agreement", model, seed, count, draw, follows)
-    return Made(model, texts, True, measured | kept)
+    return draw_texts("agreement", model, seed, count, draw, follows, measured)
 
 
 def draw_words(
@@ -275,8 +274,7 @@ def backdoor(seed: int, count: int) -> Made:
         text, places = draw_words(words, 1 - target, target, rng)
         return DrawnText(text, target, mark(places[0]), mark(places[1:]))
 
-    texts, kept = draw_texts("backdoor", model, seed, count, draw, decides_alone)
-    return Made(model, texts, True, measured | kept)
+    return draw_texts("backdoor", model, seed, count, draw, decides_alone, measured)
 
 
 def draw_both(words: list[str], classes: Sequence[int], rng: Rng) -> tuple[list[str], np.ndarray]:
@@ -327,6 +325,5 @@ def reliance(seed: int, count: int) -> Made:
         text, places = draw_both(words, (target, target), rng)
         return DrawnText(text, target, mark(places[used]), mark(places[1 - used]))
 
-    texts, kept = draw_texts("reliance", models[used], seed, count, draw, decides_alone)
     measured = {"accuracy": right[used], "accuracy of the other": right[1 - used]}
-    return Made(models[used], texts, True, measured | kept)
+    return draw_texts("reliance", models[used], seed, count, draw, decides_alone, measured)

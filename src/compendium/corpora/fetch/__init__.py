@@ -1,9 +1,11 @@
 """Downloads, checks and opens what corpora are made from."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+Say = Callable[[str], None]
 
 
 class FetchError(RuntimeError):

@@ -2,20 +2,18 @@
 
 import contextlib
 import fcntl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 from attreval.core.tables import sweep_parts, write_json
 from compendium import project
-from compendium.corpora.fetch import enough_disk
+from compendium.corpora.fetch import Say, enough_disk
 from compendium.corpora.fetch.packages import Package, download, is_open, open_archive, package
 from compendium.corpora.fetch.pretrained import WEIGHTS, assemble, is_here, known_weights
 from compendium.corpora.fetch.sources import digest, find_sources, given_folder, other_than_used
 from compendium.corpora.table import make_table
 from compendium.corpora.tasks import Task, is_external, known_task, table_path
-
-Say = Callable[[str], None]
 
 
 def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> None:

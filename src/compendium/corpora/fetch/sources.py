@@ -10,7 +10,6 @@ import shutil
 import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import Field
@@ -18,7 +17,7 @@ from pydantic import Field
 from attreval.core.section import Section
 from attreval.core.tables import write_whole
 from compendium import project
-from compendium.corpora.fetch import FetchError, enough_disk
+from compendium.corpora.fetch import FetchError, Say, enough_disk
 from compendium.corpora.fetch.packages import extract, sha256_of
 from compendium.corpora.tasks import TASKS, Task
 from compendium.project import replace_folder
@@ -86,14 +85,14 @@ def other_than_used(digests: dict[str, str]) -> list[str]:
     return [path for path, found in digests.items() if used.get(path, found) != found]
 
 
-def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
+def find_sources(task: Task, say: Say) -> dict[str, Path]:
     """The paths of the files that a task needs, fetched if need be, and of optional ones."""
     needed = {path: _find_file(path, say) for path in task.files}
     optional = {path: found for path in task.optional if (found := _find_optional(path, say))}
     return needed | task.own_files | optional
 
 
-def _find_file(path: str, say: Callable[[str], None]) -> Path:
+def _find_file(path: str, say: Say) -> Path:
     """One needed file or folder: in the given folder, downloaded before, or now."""
     if found := _find_here(path):
         return found
@@ -110,7 +109,7 @@ def _find_file(path: str, say: Callable[[str], None]) -> Path:
     return own_folder() / path
 
 
-def _find_optional(path: str, say: Callable[[str], None]) -> Path | None:
+def _find_optional(path: str, say: Say) -> Path | None:
     """One optional file; it is downloaded only if the user's folder lacks the whole corpus."""
     given = given_folder()
     name = path.split("/")[0]

@@ -19,25 +19,16 @@ from compendium import corpora, project
 from compendium.config import BootstrapSpec
 from compendium.papers.common import verdicts
 from compendium.papers.common.style import model_title, task_title
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import spell, table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, Expectation, Finding, Verdict, untested
 
-OF_THE_CLAIM = (
-    "paper",
-    "where",
-    "words",
-    "statement",
-    "measure",
-    "reported",
-    "null_world",
-    "kind",
-    "sequel",
+OF_THE_CLAIM = spell("paper where words statement measure reported null_world kind sequel")
+OF_THE_FINDING = spell("texts models seeds corpus model basis")
+COLUMNS = spell(
+    "claim paper where words statement measure reported published claimed null_world value low "
+    "high null_scores null_names null_p q texts models seeds corpus model metric basis verdict "
+    "reason rule turned_by kind sequel"
 )
-OF_THE_FINDING = ("texts", "models", "seeds", "corpus", "model", "basis")
-COLUMNS = ["claim", *OF_THE_CLAIM[:6], "published", "claimed", "null_world", "value"]
-COLUMNS += ["low", "high", "null_scores", "null_names", "null_p", "q", "texts", "models", "seeds"]
-COLUMNS += ["corpus", "model", "metric", "basis", "verdict", "reason", "rule", "turned_by"]
-COLUMNS += ["kind", "sequel"]
 ClaimKind = Literal["conclusion", "check of data", "check of algebra", "check of noise"]
 KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)
 CONCLUSION = KINDS[0]

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import draw_counts, mean_of_known, percentile_interval
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from compendium.config import BootstrapSpec, Profile
 from compendium.papers.common.verdicts import LEAST_TEXTS, NO_WORLDS, Finding
 
@@ -95,9 +95,10 @@ def drawn_means(values: np.ndarray, draws: int, *names: object) -> np.ndarray:
     return means(weights, flat).reshape(-1, *values.shape[1:])
 
 
-def with_bounds(drawn: np.ndarray, confidence: float) -> list[float]:
+def with_bounds(drawn: np.ndarray, confidence: float) -> tuple[float, float, float]:
     """Value, lower and upper bound of (b,) numbers: the sample's own first, then drawn ones."""
-    return [float(drawn[0]), *map(float, percentile_interval(drawn[1:], confidence))]
+    low, high = percentile_interval(drawn[1:], confidence)
+    return float(drawn[0]), float(low), float(high)
 
 
 def about_median(drawn: np.ndarray, confidence: float) -> list[float]:
@@ -169,7 +170,7 @@ def true_sd(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
 
 
 def exchange_columns(
-    values: np.ndarray, worlds: int, rng: np.random.Generator, at: Sequence[int] | None = None
+    values: np.ndarray, worlds: int, rng: Rng, at: Sequence[int] | None = None
 ) -> np.ndarray:
     """(j, n, m, ...) values of (n, m, ...), names exchanged at random in each text and world.
 
@@ -187,7 +188,7 @@ def exchange_columns(
 
 
 # how many, what draws -> (j, n, ...) values with no effect
-Worlds = Callable[[int, np.random.Generator], np.ndarray]
+Worlds = Callable[[int, Rng], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,10 @@ def mean_difference(
     worlds: dict[str, list[np.ndarray]] = {"scores": [], "names": []}
     for at, cell in enumerate(cells):
         if cell.task not in samples:
-            samples[cell.task] = _draw_task(cell.task, cells, settings.draws)
+            same = [one for one in cells if one.task == cell.task]
+            texts = [text for one in same for text in one.texts]
+            seeds = [seed for one in same for seed in one.seeds]
+            samples[cell.task] = resample(texts, seeds, settings.draws, "contrast", cell.task)
         sample = samples[cell.task].sample(cell.texts, cell.seeds)
         drawn.append(cell.evaluate(sample, cell.values))
         for kind, make in (("scores", cell.by_scores), ("names", cell.by_names)):
@@ -293,14 +297,6 @@ def mean_difference(
     )
     positive = int((by_cell[:, 0] > 0).sum()) if by_cell.ndim == 2 else 0
     return Difference(finding, positive, len(cells), tasks, models)
-
-
-def _draw_task(task: str, cells: list[ContrastCell], draws: int) -> Draws:
-    """The draws that all cells of a task share."""
-    same = [cell for cell in cells if cell.task == task]
-    texts = [text for cell in same for text in cell.texts]
-    seeds = [seed for cell in same for seed in cell.seeds]
-    return resample(texts, seeds, draws, "contrast", task)
 
 
 class Statement(NamedTuple):

@@ -8,7 +8,7 @@ beside each.
 """
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +53,8 @@ NONE = "None of {} claims can be tested in this run."
 CLAIMED = "#e9eff4"
 CHANCE_MARK = "#8a8a8a"
 WIDTH = 7.3  # of a page, in inches
+# what stands below our value, as far as it is known
+OTHERS = {"published": "paper", "null_scores": "random", "null_names": "exchanged"}
 
 
 def make_scale(row: pd.Series) -> tuple[Callable[[float], float], float]:
@@ -144,7 +146,11 @@ def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]) -> Axes
         lines = textwrap.wrap(claim.statement, 53)[:3]
         _beside(axes, -0.03, y, "\n".join(lines), 7.6)
         ours = f"{_say(claim, claim.value)} [{_say(claim, claim.low)}, {_say(claim, claim.high)}]"
-        known = ", ".join(_say_others(claim))
+        known = ", ".join(
+            f"{name} {_say(claim, claim[column])}"
+            for column, name in OTHERS.items()
+            if np.isfinite(claim[column])
+        )
         _beside(axes, 1.03, y - 0.17 * bool(known), ours, 7.6)
         _beside(axes, 1.03, y + 0.2, known, 6.3, "#5b6470")
     _explain(figure, table, 7, 0.55 / height)
@@ -202,14 +208,6 @@ def _say(claim: pd.Series, value: float, digits: int = 3) -> str:
     shown = min(digits, 2) if abs(value) >= 2 else digits
     text = f"{value:{sign}.{shown}f}"
     return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
-
-
-def _say_others(claim: pd.Series) -> Iterator[str]:
-    """The published value and those of the nulls, as far as they are known."""
-    names = {"published": "paper", "null_scores": "random", "null_names": "exchanged"}
-    for column, name in names.items():
-        if np.isfinite(claim[column]):
-            yield f"{name} {_say(claim, claim[column])}"
 
 
 def _explain(figure: Figure, table: pd.DataFrame, size: float, y: float) -> None:

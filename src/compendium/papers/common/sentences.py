@@ -37,7 +37,10 @@ def sentence(function: Callable[..., str]) -> Callable[..., BoldSentence]:
     def say(table: pd.DataFrame, *more: object) -> BoldSentence:
         if not len(table):
             return BoldSentence(NOTHING)
-        given = [_renumbered(one) for one in (table, *more)]
+        given = [
+            one.reset_index(drop=True) if isinstance(one, pd.DataFrame) else one
+            for one in (table, *more)
+        ]
         try:
             text = function(*given)
             other = function(*map(_without_nan, given)) if _has_nan(text) else text
@@ -54,11 +57,6 @@ def sentence(function: Callable[..., str]) -> Callable[..., BoldSentence]:
 
 def _has_nan(text: str) -> bool:
     return bool(NOT_A_NUMBER.search(text))
-
-
-def _renumbered(given: object) -> object:
-    """A table with its rows numbered from 0; anything else as it is."""
-    return given.reset_index(drop=True) if isinstance(given, pd.DataFrame) else given
 
 
 def _without_nan(given: object) -> object:

@@ -84,19 +84,14 @@ def overlap_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
             between = [((size, one), (size, other)) for one, other in combinations(seeds, 2)]
             row = [*run, k, size, requested.mean(), len(texts)]
             for pairs in (to_largest, between):
-                of_text = _mean_overlap(scores, pairs, k)
+                overlaps = [np.full(len(texts), np.nan)] if not pairs else []
+                for a, b in pairs:
+                    of_pair = zip(scores[a], scores[b], strict=True)
+                    overlaps.append(np.array([overlap_at_k(*both, k) for both in of_pair]))
+                of_text = np.mean(overlaps, axis=0)
                 drawn = counts @ of_text / len(texts)
                 row += [of_text.mean(), *percentile_interval(drawn, settings.confidence)]
             yield tuple(row)
-
-
-def _mean_overlap(scores: pd.DataFrame, pairs: list[tuple], k: int) -> np.ndarray:
-    """(n,) overlap of the top k tokens, mean over pairs of columns; NaN without a pair."""
-    found = [np.full(len(scores), np.nan)] if not pairs else []
-    for a, b in pairs:
-        of_pair = zip(scores[a], scores[b], strict=True)
-        found.append(np.array([overlap_at_k(one, other, k) for one, other in of_pair]))
-    return np.mean(found, axis=0)
 
 
 @table_of("task model method stable_from seeds_agree_from threshold")

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from attreval.core.seeds import Rng, generator
+from attreval.core.seeds import generator
 from attreval.evaluation.choice import MethodMeans, find_objections, gather_means, rank_methods
 from attreval.methods import METHODS
 from attreval.metrics.rank_correlation import Drawn, true_means
@@ -68,8 +68,12 @@ def _find_places(
             known = np.flatnonzero(found.counts[metric] > 0)
             if len(known) > 1:
                 rng = generator("places", task, model, metric)
-                drawn = _draw_shares(means[known], found.drawn[metric][:, known], rng)
-                for at, share in zip(known, drawn.T, strict=True):
+                drawn = found.drawn[metric][:, known]
+                # draws of means without the noise of texts; means that are equal stay so
+                scaled = true_means(means[known, None], drawn[..., None], rng)[..., 0]
+                true = scaled * means[known].std()
+                beaten = shares_beaten(np.where(np.isnan(true), means[known], true))
+                for at, share in zip(known, beaten.T, strict=True):
                     shares[family_of(models[model]), found.methods[at], metric].append(share)
     families = dict.fromkeys(family for family, _, _ in shares)
     for family, method in product(families, METHODS):
@@ -83,16 +87,6 @@ def _find_places(
         for metric, drawn in places.items():
             place = np.clip(widen(drawn, counts[metric]), 0, 1)
             yield family, method, metric, *about_median(place, confidence), counts[metric]
-
-
-def _draw_shares(means: np.ndarray, drawn: np.ndarray, rng: Rng) -> np.ndarray:
-    """(d, m) draws of the shares that (m,) means beat, without the noise of texts.
-
-    drawn: (d, m) means of drawn texts.
-    """
-    scaled = true_means(means[:, None], drawn[..., None], rng)[..., 0]
-    true = scaled * means.std()
-    return shares_beaten(np.where(np.isnan(true), means, true))  # means that are equal stay so
 
 
 def shares_beaten(values: np.ndarray) -> np.ndarray:

@@ -218,25 +218,18 @@ def _moves(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
         for found in correlate_twins(orders, orders, twins.masked):
             row += about_median(found, settings.confidence)
         row += halve_texts(twins, generator("twins halved", *cell))
-        row += _by_chance(drawn[:1], twins, settings.nulls, generator("twins exchanged", *cell))
-        yield tuple(row)
-
-
-def _by_chance(means: np.ndarray, twins: TwinValues, worlds: int, rng: Rng) -> tuple[float, float]:
-    """What worlds with exchanged models lose on average, or have across, and p.
-
-    means: (1, t, m) of the twins.
-    """
-    exchanged = exchange_columns(twins.values, worlds, rng).mean(axis=1)
-    chance = correlate_twins(exchanged, exchanged, twins.masked)
-    own = correlate_twins(means, means, twins.masked)
-    told = chance.lost
-    as_much = chance.lost >= own.lost - 1e-12
-    if np.isnan(own.lost[0]):
-        told = chance.across
-        as_much = -chance.across >= -own.across - 1e-12
-    p = (1 + int(as_much.sum())) / (1 + len(as_much))
-    return float(mean_of_known(told)), p
+        # what worlds with exchanged models lose on average, or have across, and how often as much
+        rng = generator("twins exchanged", *cell)
+        exchanged = exchange_columns(twins.values, settings.nulls, rng).mean(axis=1)
+        chance = correlate_twins(exchanged, exchanged, twins.masked)
+        own = correlate_twins(drawn[:1], drawn[:1], twins.masked)
+        told = chance.lost
+        as_much = chance.lost >= own.lost - 1e-12
+        if np.isnan(own.lost[0]):
+            told = chance.across
+            as_much = -chance.across >= -own.across - 1e-12
+        p = (1 + int(as_much.sum())) / (1 + len(as_much))
+        yield (*row, float(mean_of_known(told)), p)
 
 
 class TwinCorrelations(NamedTuple):

@@ -108,7 +108,14 @@ def values_of(reading: VotedText, spec: AgreementSpec, lengths: np.ndarray) -> n
     of_methods = peaks[: len(SIX)]
     values = np.full(NUMBERS.itemsize // 8, np.nan)
     found = named(values)
-    agreed = _agreement_of_pairs(reading, spec, voters, peaks)
+    # (k, voters, voters): one call for all pairs, where ties and people are as in the paper
+    if spec.ties == "expectation" and spec.people == "top_k":
+        fixed = pairwise_agreement([reading.of(voter) for voter in voters], KS[1:])
+        agreed = np.concatenate([pairwise_agreement_of(peaks)[None], fixed])
+    else:
+        agreed = np.full((len(KS), len(voters), len(voters)), np.nan)
+        for (i, a), (j, b) in combinations(enumerate(voters), 2):
+            agreed[:, i, j] = [reading.agreement_at_k((a, b), k, spec) for k in KS]
     found["pairs"] = agreed[:, *np.triu_indices(len(SIX), 1)].T
     if reading.marked:
         found["people"] = agreed[:, : len(SIX), -1].T
@@ -122,23 +129,6 @@ def values_of(reading: VotedText, spec: AgreementSpec, lengths: np.ndarray) -> n
     by_spans = pairwise_agreement_of(chosen_chunks(of_methods, find_chunks(reading.tokens)))
     found["spans"] = by_spans[np.triu_indices(len(SIX), 1)].mean()
     return values
-
-
-def _agreement_of_pairs(
-    reading: VotedText, spec: AgreementSpec, voters: list[str], peaks: np.ndarray
-) -> np.ndarray:
-    """(KS, voters, voters) agreement of each pair above the diagonal.
-
-    peaks: (voters, n), what dynamic k selects.
-    """
-    # one call for all pairs, where ties and people are as in the paper
-    if spec.ties == "expectation" and spec.people == "top_k":
-        fixed = pairwise_agreement([reading.of(voter) for voter in voters], KS[1:])
-        return np.concatenate([pairwise_agreement_of(peaks)[None], fixed])
-    agreed = np.full((len(KS), len(voters), len(voters)), np.nan)
-    for (i, a), (j, b) in combinations(enumerate(voters), 2):
-        agreed[:, i, j] = [reading.agreement_at_k((a, b), k, spec) for k in KS]
-    return agreed
 
 
 def share_above(differences: np.ndarray) -> np.ndarray:

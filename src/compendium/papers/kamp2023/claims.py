@@ -5,6 +5,7 @@ Letters used for shapes: n texts, p numbers a text, j null worlds.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,7 @@ from compendium.papers.common.contrasts import (
 from compendium.papers.common.contrasts import means as mean_values
 from compendium.papers.common.runs import RUN, unlearned_table
 from compendium.papers.common.style import model_title, task_title
+from compendium.papers.common.tables import spell
 from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, Verdict, untested
 from compendium.papers.kamp2023.claim_statistics import (
     STATEMENTS,
@@ -53,7 +55,7 @@ SUMS = {
     "positive": "the sum of a method's gains without its losses",
     "signed": "the sum of a method's gains and losses",
 }
-DETAILS = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
+DETAILS = spell("value low high null_scores null_names null_p q texts verdict")
 Found = dict[str, Finding]  # by claim
 
 
@@ -206,8 +208,7 @@ def by_protocol(
     spec = step.profile.agreement
     settings = quick_draws(step.profile.bootstrap)
 
-    def measure(texts: Sequence[VotedText], rules: AgreementSpec) -> tuple[np.ndarray, np.ndarray]:
-        return values_and_worlds(texts, rules, LEAST_NULLS)
+    measure = partial(values_and_worlds, worlds=LEAST_NULLS)
 
     def ask(
         measured: tuple[np.ndarray, np.ndarray],

@@ -119,7 +119,12 @@ def _files_of(results: Results, profile: Profile, *run: *Run) -> list[Path]:
 def _read_run(results: Results, profile: Profile, *run: *Run) -> tuple[VotedText, ...]:
     kept = results.kept("readings", "05_kamp2023")
     if kept.exists() and not results.attributions(*run, 0).exists():
-        return tuple(_kept_readings(pd.read_parquet(kept), run))
+        out = []  # their tokens are stand-ins
+        for row in of_run(pd.read_parquet(kept), run).itertuples():
+            scores = dict(zip(row.methods, row.scores, strict=True))
+            marks = np.array([*row.marks]).reshape(-1, len(row.chunks))
+            out.append(VotedText(row.instance, tuple(_cut_alike(row.chunks)), scores, marks))
+        return tuple(out)
     tokens = load_tokens(results, profile, *run)
     records = load_attributions(results, profile, *run)
     instances = to_explain(profile, *run[:2])
@@ -149,14 +154,6 @@ def readings_table(step: Step) -> Iterator[tuple]:
         for one in readings:
             scores = [*one.scores.values()]
             yield *run, one.instance, find_chunks(one.tokens), [*one.scores], scores, [*one.marks]
-
-
-def _kept_readings(kept: pd.DataFrame, run: Run) -> Iterator[VotedText]:
-    """The readings of a run in `readings_table`, whose tokens are stand-ins."""
-    for row in of_run(kept, run).itertuples():
-        scores = dict(zip(row.methods, row.scores, strict=True))
-        marks = np.array([*row.marks]).reshape(-1, len(row.chunks))
-        yield VotedText(row.instance, tuple(_cut_alike(row.chunks)), scores, marks)
 
 
 def _cut_alike(chunks: np.ndarray) -> Iterator[str]:

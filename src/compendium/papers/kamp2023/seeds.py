@@ -16,7 +16,7 @@ from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.records import Attribution
 from attreval.core.seeds import generator
 from attreval.core.tables import read_attributions, write_attributions
-from attreval.methods.run import explain_instances
+from attreval.methods.run import explain_instances, records_of
 from attreval.metrics.agreement import profile_differences, profile_matrix
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
@@ -142,7 +142,7 @@ def train_and_explain(
     explained = explain_instances(
         scorer, test[: study.explain_rows], spec.methods, spec, names, spec.target
     )
-    return tested.accuracy, [record for e in explained for record in e.attributions.values()]
+    return tested.accuracy, records_of(explained)
 
 
 def spread_table(step: Step, apd: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,8 @@ from attreval.core.records import Attribution, Cost, Instance
 from attreval.core.tables import write_attributions, write_tokens
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
-from attreval.methods.run import Explained, explain_instances
+from attreval.methods.run import Explained, explain_instances, records_of
+from attreval.metrics.scored_text import to_scale
 from attreval.models.classifier import Classifier
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
@@ -55,7 +56,7 @@ def explain_shard(step: Step, choices: Iterable[OtherChoice] = ()) -> Shard:
         scorer, instances, methods, spec, *how, notify=step.progress("explaining")
     )
     _write(step, shard, explained)
-    records = [record for one in explained for record in one.attributions.values()]
+    records = records_of(explained)
     check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
@@ -93,8 +94,7 @@ def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool 
     """Write the attributions of a shard, of the examples or of another choice, and their tokens."""
     *run, _ = step.parameters.run()
     step.files.append(step.results.attributions(*run, part))
-    records = [record for one in explained for record in one.attributions.values()]
-    write_attributions(step.files[-1], records)
+    write_attributions(step.files[-1], records_of(explained))
     if with_tokens:
         step.files.append(step.results.tokens(*run, part))
         write_tokens(step.files[-1], {one.instance.id: one.tokens for one in explained})
@@ -212,7 +212,5 @@ def _scaled_scores(explained: Explained) -> pd.DataFrame:
     tokens = explained.tokens
     shown = pd.DataFrame({"token": [tokens.texts[t] for t in tokens.content]})
     for name, record in explained.attributions.items():
-        scores = record.on_content(tokens)
-        largest = np.abs(scores).max()
-        shown[METHODS[name].title] = scores / (largest if largest > 0 else 1.0)
+        shown[METHODS[name].title] = to_scale(record.on_content(tokens))
     return shown

@@ -214,11 +214,7 @@ def make_cells(chosen: Sequence[Column], asked: MethodContrast) -> tuple[list[Co
             part=one.metric,
         )
         cells.append(cell)
-    if asked.pick in BEHIND:
-        return cells, partial(BEHIND[asked.pick], names=names, asked=asked)
-    if asked.less_games:
-        return cells, partial(_less_games, asked=asked)
-    return cells, share_of_cells if asked.count else mean_over_cells
+    return cells, _over_cells(names, asked)
 
 
 def columns_asked(columns: Iterable[Column], asked: MethodContrast) -> list[Column]:
@@ -249,38 +245,35 @@ def _statistic(methods: Sequence[str], names: list[str], asked: MethodContrast) 
     return best if asked.pick == "best" else behind
 
 
-def _comparisons_won(
-    behind: np.ndarray, _: list[ContrastCell], names: list[str], asked: MethodContrast
-) -> np.ndarray:
-    """(b,) share of comparisons that `better` wins in the worst column, of (cells, b, names).
-
-    A tie is half a win.
-    """
-    worst = np.where(np.isnan(behind), np.inf, behind).min(axis=0)
+def _over_cells(names: list[str], asked: MethodContrast) -> Over:
+    """What is made of all cells: of (cells, b) leads, or (cells, b, names) distances, (b,)."""
     better, worse = groups(names, asked)
-    lead = worst[:, better, None] - worst[:, None, worse]
-    return ((lead > 0) + 0.5 * (lead == 0)).mean(axis=(1, 2))
 
+    def comparisons_won(behind: np.ndarray, _: list[ContrastCell]) -> np.ndarray:
+        """The share of comparisons that `better` wins in the worst column; a tie is half a win."""
+        worst = np.where(np.isnan(behind), np.inf, behind).min(axis=0)
+        lead = worst[:, better, None] - worst[:, None, worse]
+        return ((lead > 0) + 0.5 * (lead == 0)).mean(axis=(1, 2))
 
-def _spread_lead(
-    behind: np.ndarray, _: list[ContrastCell], names: list[str], asked: MethodContrast
-) -> np.ndarray:
-    """(b,) the sd over columns of how far `better` is behind, less that of the others."""
-    spread = np.nanstd(behind, axis=0)
-    better, worse = groups(names, asked)
-    return spread[:, better].mean(axis=1) - spread[:, worse].mean(axis=1)
+    def spread_lead(behind: np.ndarray, _: list[ContrastCell]) -> np.ndarray:
+        """The sd over columns of how far `better` is behind, less that of the others."""
+        spread = np.nanstd(behind, axis=0)
+        return spread[:, better].mean(axis=1) - spread[:, worse].mean(axis=1)
 
+    def less_games(drawn: np.ndarray, cells: list[ContrastCell]) -> np.ndarray:
+        """The mean over cells minus that over the cells of `less_games`; NaN without either."""
+        taken_off = np.array([cell.part in asked.less_games for cell in cells])
+        if taken_off.all() or not taken_off.any():
+            return np.full(drawn.shape[1], np.nan)
+        return drawn[~taken_off].mean(axis=0) - drawn[taken_off].mean(axis=0)
 
-# of (cells, b, names) distances from the best method -> (b,)
-BEHIND: dict[str, Callable] = {"worst column": _comparisons_won, "spread": _spread_lead}
-
-
-def _less_games(drawn: np.ndarray, cells: list[ContrastCell], asked: MethodContrast) -> np.ndarray:
-    """(b,) the mean over cells minus that over the cells of `less_games`; NaN without either."""
-    taken_off = np.array([cell.part in asked.less_games for cell in cells])
-    if taken_off.all() or not taken_off.any():
-        return np.full(drawn.shape[1], np.nan)
-    return drawn[~taken_off].mean(axis=0) - drawn[taken_off].mean(axis=0)
+    if asked.pick == "worst column":
+        return comparisons_won
+    if asked.pick == "spread":
+        return spread_lead
+    if asked.less_games:
+        return less_games
+    return share_of_cells if asked.count else mean_over_cells
 
 
 TURNED: dict[str, Turnable] = {"task": "corpus", "architecture": "model", "metric": "metric"}
@@ -315,7 +308,9 @@ def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:
     found = contrast_methods(columns, asked, step.profile.bootstrap)
     if found is None or np.isnan(found.finding.value):
         return untested("no task, model or method of this profile tests it")
-    positive = "" if asked.pick in BEHIND else f"positive in {found.positive} of "
+    positive = (
+        "" if asked.pick in ("worst column", "spread") else f"positive in {found.positive} of "
+    )
     return found.finding_for("poerner2018", step.profile, f"{positive}{found.cells} columns")
 
 

@@ -220,7 +220,7 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
         )
 
 
-KEYS = ["task", "model", "seed", "instance", "metric", "method"]
+KEYS = spell("task model seed instance metric method")
 
 
 class Otherwise(NamedTuple):

@@ -12,6 +12,7 @@ import pandas as pd
 from attreval.methods import METHODS, methods_in
 from compendium.config.sections import FAMILY
 from compendium.papers.common.runs import reported
+from compendium.papers.common.tables import spell
 from compendium.workflow.step import Step
 
 AGREEMENT = (
@@ -31,10 +32,9 @@ TASKS_OF = {
 NAMES = methods_in("poerner2018")  # the paper's row: our method
 SPREAD = 0.05  # "underlined: within 5 points of top explanation method" (Table 2)
 BASELINES = ("random", "last")
-CELL = ("row", "method", "column", "experiment", "architecture", "metric", "condition")
+CELL = spell("row method column experiment architecture metric condition")
 KEY = ["task", "architecture", "metric", "condition", "own"]  # own: our name of the method
-COLUMNS = [*CELL, "task", "ours", "low", "high", "instances"]
-COLUMNS += ["published", "confidence", "reason", "best", "near"]
+COLUMNS = [*CELL, *spell("task ours low high instances published confidence reason best near")]
 # of the blocks, whether a profile has them or not
 ARCHITECTURES = ("GRU", "QGRU", "LSTM", "QLSTM", "CNN", "MINILM")
 

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import draw_counts, percentile_interval
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.core.units import Units, find_units
 from attreval.methods import TECHNIQUES
 from attreval.metrics.unified.faithfulness import Feature, units_in
@@ -37,6 +37,7 @@ from attreval.metrics.unified.simulatability import (
 )
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile, TrainingSpec
+from compendium.papers.common.contrasts import with_bounds
 from compendium.papers.common.runs import RUN, load_typed_attributions, load_typed_tokens
 from compendium.papers.common.sentences import between
 from compendium.papers.common.tables import table_of
@@ -274,8 +275,8 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         counts = [draw_counts(rng, size, settings.draws) for size in (len(names), len(runs))]
         f1 = _drawn_f1(runs, "predicted", *counts)
         gain = _drawn_f1(runs, "planted", *counts) - f1
-        reached = _with_interval(f1, settings.confidence)
-        gained = _with_interval(gain, settings.confidence)
+        reached = with_bounds(f1, settings.confidence)
+        gained = with_bounds(gain, settings.confidence)
         majority = float(np.mean([majority_f1(run.label.to_numpy()) for run in runs]))
         uniform = float(np.mean([uniform_f1(run.label.to_numpy()) for run in runs]))
         chance = max(majority, uniform)
@@ -288,12 +289,6 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
             reason += f" (F1 gains {between(*gained)})"
         levels = (majority, uniform, chance)
         yield task, model, *reached, *levels, *gained, len(names), len(runs), not reason, reason
-
-
-def _with_interval(drawn: np.ndarray, confidence: float) -> tuple[float, float, float]:
-    """Of (1 + draws,): the first, and the percentile interval of the others."""
-    low, high = percentile_interval(drawn[1:], confidence)
-    return float(drawn[0]), float(low), float(high)
 
 
 def _drawn_f1(
@@ -409,7 +404,7 @@ def measure_leak(
     heads: np.ndarray | None,
     draws: int,
     confidence: float,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> dict[str, float]:
     """What `leak_table` says of one explanation, with percentile intervals over texts.
 

@@ -23,7 +23,7 @@ from compendium.papers.common.claims import (
 )
 from compendium.papers.common.contrasts import ContrastCell, exchange_columns, mean_difference
 from compendium.papers.common.runs import unlearned_table
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import spell, table_of
 from compendium.papers.common.verdicts import Finding, untested
 from compendium.papers.sun2024 import contrasts
 from compendium.papers.sun2024.contrasts import TypeContrast, contrast_types
@@ -43,19 +43,7 @@ ONE_AGENT = (
     "one agent of each kind was trained, and training anew moves what agents gain more than "
     "explanations do"
 )
-COLUMNS = [
-    "task",
-    "model",
-    "kind",
-    "technique",
-    "type",
-    "form",
-    "property",
-    "instance",
-    "agent",
-    "value",
-    "chance",
-]
+COLUMNS = spell("task model kind technique type form property instance agent value chance")
 TURNED: dict[str, Turnable] = {
     "task": "corpus",
     "model": "model",

@@ -29,7 +29,7 @@ from attreval.methods.proxyspex import (
     draw_uniform,
     fit_interactions,
 )
-from attreval.methods.run import Explained, attribution, explain_instances, predict
+from attreval.methods.run import Explained, attribution, explain_instances, predict, records_of
 from attreval.methods.shapley import (
     CoalitionGame,
     all_coalitions,
@@ -102,13 +102,11 @@ def explain_types(step: Step) -> TypedExplanations:
         explained += explain_instances(scorer, for_agents, asked, budget, names, notify=show)
     attributions = step.results.typed_attributions(*given.run())
     tokens = step.results.typed_tokens(*given.run())
-    write_attributions(attributions, [a for e in explained for a in e.attributions.values()])
+    write_attributions(attributions, records_of(explained))
     write_tokens(tokens, {e.instance.id: e.tokens for e in explained})
     step.files += [attributions, tokens]
     fully = [e for e in explained if len(e.attributions) == len(methods)]
-    cost = sum_costs(
-        [a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully)
-    )
+    cost = sum_costs(records_of(fully), scorer.costs["prediction"], len(fully))
     precision = precision_table(scorer, evaluated, methods, budget, names, "predicted")
     return TypedExplanations(
         cost=cost[cost.method != "prediction"],

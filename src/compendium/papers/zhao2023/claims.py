@@ -14,7 +14,7 @@ from itertools import chain, product
 import numpy as np
 import pandas as pd
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.diagnosticity import wins
 from attreval.metrics.protocol import Protocol
@@ -52,7 +52,6 @@ from compendium.papers.zhao2023.erasure import ROW
 from compendium.papers.zhao2023.settings import (
     PUBLISHED_TASKS,
     RULES,
-    Ties,
     compared_tasks,
     protocol_of,
     rule_setting,
@@ -148,7 +147,7 @@ class Compared:
 
         return make_world(samples, cells)
 
-    def _null(self, kind: str, own: list[Won], rng: np.random.Generator) -> list[Won]:
+    def _null(self, kind: str, own: list[Won], rng: Rng) -> list[Won]:
         """What is won in one null world.
 
         scores: the rival and the methods change places at random in each text, as they may where
@@ -353,10 +352,9 @@ def _turned(
         if len(settings) == 1 and (settings, {rule.ties}) != ({"main"}, own):
             found = compare_tasks(pairs, None, step, tuple(settings))
             if rule.ties:
-                changed = [_with_ties(one, rule.ties) for one in found.tasks]
+                changed = [
+                    replace(one, rules=[replace(told, ties=rule.ties) for told in one.rules])
+                    for one in found.tasks
+                ]
                 found = replace(found, tasks=changed)
             yield "protocol", rule.title.lower(), name in OPEN_RULES, found
-
-
-def _with_ties(one: TaskValues, ties: Ties) -> TaskValues:
-    return replace(one, rules=[replace(rule, ties=ties) for rule in one.rules])

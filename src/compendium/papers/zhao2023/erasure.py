@@ -16,7 +16,6 @@ import pandas as pd
 from attreval.core.records import Cost, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
-from attreval.methods.method import Budget
 from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.soft_erasure import SoftProbabilities, soft_erase, soft_values
@@ -30,8 +29,9 @@ from compendium.papers.common.runs import (
     load_records_once,
     to_explain,
 )
+from compendium.papers.common.tables import spell
 from compendium.papers.common.trained_models import open_run
-from compendium.papers.zhao2023.settings import Setting, list_settings, query_segment
+from compendium.papers.zhao2023.settings import list_settings, query_segment
 from compendium.project import Results
 from compendium.workflow.step import Step
 
@@ -46,18 +46,7 @@ HARD_MEASURES = (
     "normalised_sufficiency",
 )
 ROW = [*RUN, "instance", "method"]
-VALUES = [
-    "nc",
-    "ns",
-    "soft_nc",
-    "soft_ns",
-    "soft_nc_sd",
-    "soft_ns_sd",
-    "keep_rate",
-    "drop_rate",
-    "full",
-    "erased",
-]
+VALUES = spell("nc ns soft_nc soft_ns soft_nc_sd soft_ns_sd keep_rate drop_rate full erased")
 
 
 @dataclass(frozen=True)
@@ -206,8 +195,23 @@ def list_inputs(
         # the released code knows only its own methods
         every = name == "main" and not setting.methods
         chosen = known if every else {m: known[m] for m in soft}
-        scores = _scores_in_setting(scorer, tokens, target, budget, chosen, setting, names, query)
         protocol = setting.protocol
+        # as explained, by other methods in their place, or with the separator scored
+        wanted = {m: setting.methods.get(m, m) for m in chosen}
+        asked = [m for m in wanted if wanted[m] != m]
+        read = tokens
+        scored = find_layout(tokens, protocol, query).scored
+        if tokens.special[scored].any():
+            read = replace(tokens, special=~np.isin(np.arange(len(tokens)), scored))
+            asked = list(wanted)
+        asked = [m for m in asked if scorer.model.family in METHODS[wanted[m]].families]
+        talks = []
+        for other in (wanted[m] for m in asked):
+            rng = generator("explain", *names, other)
+            talk = METHODS[other].converse(read, target, budget, rng)
+            talks.append((f"explaining: {other}", talk))
+        made = zip(asked, scorer.converse(talks), strict=True)
+        scores = chosen | {m: found.values for m, found in made}
         for before, (m, own) in enumerate(scores.items()):
             drawn_by = (*names, setting.methods.get(m, m))
             calls = before * len(protocol.ratios)  # numbers computed so far
@@ -251,8 +255,9 @@ def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tu
     found = {
         "nc": hard.normalised_comprehensiveness.mean(),
         "ns": hard.normalised_sufficiency.mean(),
+        "full": hard.full,
+        "erased": hard.erased,
     }
-    found |= {"full": hard.full, "erased": hard.erased}
     if probabilities is not None:
         soft = soft_values(hard, probabilities)
         found |= {
@@ -264,33 +269,3 @@ def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tu
             "drop_rate": probabilities.drop_rate,
         }
     return tuple(found.get(name, np.nan) for name in VALUES)
-
-
-def _scores_in_setting(
-    scorer: "Scorer",
-    tokens: Tokens,
-    target: int,
-    budget: Budget,
-    known: dict,
-    setting: Setting,
-    names: tuple,
-    query: int | None,
-) -> dict:
-    """Method -> scores in a setting.
-
-    As explained, by other methods in their place, or with the separator scored.
-    """
-    wanted = {m: setting.methods.get(m, m) for m in known}
-    layout = find_layout(tokens, setting.protocol, query)
-    asked = [m for m in wanted if wanted[m] != m]
-    if tokens.special[layout.scored].any():
-        tokens = replace(tokens, special=~np.isin(np.arange(len(tokens)), layout.scored))
-        asked = list(wanted)
-    asked = [m for m in asked if scorer.model.family in METHODS[wanted[m]].families]
-    talks = []
-    for name in (wanted[m] for m in asked):
-        rng = generator("explain", *names, name)
-        talks.append((f"explaining: {name}", METHODS[name].converse(tokens, target, budget, rng)))
-    return known | {
-        m: scores.values for m, scores in zip(asked, scorer.converse(talks), strict=True)
-    }

@@ -105,6 +105,7 @@ def convert(doc: pf.Doc, arguments: list[str], bibliography: Path | None) -> str
     return run_pandoc(arguments, out.getvalue())
 
 
+SCROLLS = {"tabindex": "0", "role": "group"}  # what is wider than the page, also by the keyboard
 KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
 
 
@@ -272,7 +273,7 @@ def draw_float(found: Float) -> list:
     """A figure or table in HTML: content, number and caption."""
     words = [pf.Span(pf.Str(found.label), classes=["float-number"]), pf.Space, *found.caption]
     classes = escape(" ".join(["float", found.kind.lower(), *found.classes]))
-    attributes = {"tabindex": "0", "role": "group"} if found.kind == "Table" else {}
+    attributes = SCROLLS if found.kind == "Table" else {}
     return [
         pf.RawBlock(f'<figure id="{escape(found.name)}" class="{classes}">', "html"),
         pf.Div(*found.content, classes=["scroll"], attributes=attributes),
@@ -289,11 +290,10 @@ def wrap_embed(made: str, notebook: str, href: str) -> str:
 
 def _add_scrolling(element: pf.Element, doc: pf.Doc) -> pf.Element | None:
     """Tables and display formulas in a box that scrolls sideways."""
-    attributes = {"tabindex": "0", "role": "group"}
     if isinstance(element, pf.Math) and element.format == "DisplayMath":
-        return pf.Span(element, classes=["formula"], attributes=attributes)
+        return pf.Span(element, classes=["formula"], attributes=SCROLLS)
     if _is_table(element) and "scroll" not in getattr(element.parent, "classes", []):
-        return pf.Div(element, classes=["scroll"], attributes=attributes)
+        return pf.Div(element, classes=["scroll"], attributes=SCROLLS)
     return None
 
 
