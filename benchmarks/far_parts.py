@@ -112,7 +112,7 @@ def play_part(part: str, folder: Path) -> Iterator[dict]:
             every = pd.DataFrame(hits, columns=["game", "method", "hit", "last"])
             means = every[every.game == game].groupby("method")[["hit", "last"]].mean()
             for name, found in means.iterrows():
-                about = {"part": part, "setting": setting, "rows": train_rows, "seed": seed}
+                about = {"part": part, "setting": setting, "rows": train_rows, "run": f"run_{seed}"}
                 yield about | {"accuracy": accuracy, "method": name, **found}
 
 

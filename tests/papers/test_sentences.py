@@ -13,7 +13,7 @@ from reference import CHECKOUT
 
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.sentences import NOTHING, BoldSentence, between, say_verdicts
-from compendium.papers.joint import across, baselines, budgets, decomposition, limits, twins
+from compendium.papers.joint import across, baselines, budgets, limits, shares_figure, twins
 from compendium.papers.joint import sentences as joint
 from compendium.papers.kamp2023 import sentences as kamp
 from compendium.papers.kamp2023.readings import VotedText
@@ -52,7 +52,7 @@ TABLES = {
         random: random_baseline_by_metric, pareto: pareto_by_method pareto,
         choice: choice objections, places: places""",
     (across, "08_joint_models"): "across: across across_by_metric",
-    (decomposition, "08_joint_models"): "decomposition: decomposition",
+    (shares_figure, "08_joint_models"): "decomposition: decomposition",
     (budgets, "08_joint_settings"): "stability: stability",
     (limits, "08_joint_settings"): "limits: limits_turned limits_methods",
     (twins, "08_joint_settings"): "masked: masked_moves",

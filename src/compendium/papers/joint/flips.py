@@ -127,6 +127,10 @@ def draw_flips(places: pd.DataFrame) -> Axes:
     axes.tick_params(labelsize=8)
     axes.set(ylim=(0, 1), xlim=(-0.15, len(kinds) - 0.85))
     axes.set_ylabel("share of the other methods that it beats", fontsize=9)
+    for look, colour in LOOKS.items():
+        axes.plot([], color=colour, label=look)
+    title = "from recurrent networks to a pretrained encoder"
+    axes.legend(title=title, ncols=len(LOOKS), loc="lower center", bbox_to_anchor=(0.5, 1))
     figure.tight_layout(rect=(0, 0, 0.73, 1))
     label_ends(axes, ends, 7.5)
     return axes
