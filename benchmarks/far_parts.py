@@ -112,8 +112,13 @@ def play_part(part: str, folder: Path) -> Iterator[dict]:
             every = pd.DataFrame(hits, columns=["game", "method", "hit", "last"])
             means = every[every.game == game].groupby("method")[["hit", "last"]].mean()
             for name, found in means.iterrows():
-                about = {"part": part, "setting": setting, "rows": train_rows, "run": f"run_{seed}"}
-                yield about | {"accuracy": accuracy, "method": name, **found}
+                about = {
+                    "task": explained,
+                    "model": model,
+                    "setting": setting,
+                    "run": f"run_{seed}",
+                }
+                yield about | {"rows": train_rows, "accuracy": accuracy, "method": name, **found}
 
 
 def main(parts: list[str]) -> None:
@@ -123,7 +128,8 @@ def main(parts: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for part in parts or PARTS:
             rows = pd.DataFrame(play_part(part, Path(folder)))
-            others = pd.read_csv(path).query("part != @part") if path.exists() else rows[:0]
+            others = pd.read_csv(path) if path.exists() else rows[:0]
+            others = others[others.task != PARTS[part][2]]
             pd.concat([others, rows]).round(4).to_csv(path, index=False)
 
 

@@ -193,18 +193,19 @@ def test_anothers_network_is_as_accurate_and_loads_from_its_folder(tmp_path):
 def test_what_turns_a_pair_of_methods():
     scores = values_of(ORDERS)
     table = lattice.turned_table(scores, compare(scores))
-    assert len(table) == 6  # pairs of four methods
-    row = table.set_index(["first", "second"])
-    anew = row["retrained"]
+    of_pairs = table.set_index(["moved", "first", "second"])
+    anew = of_pairs.retrained["vectors"]
+    assert len(anew) == 6  # pairs of four methods
     # of three models with two seeds: GRU turns one pair, its twin none, that erased otherwise all
     assert anew["occlusion_1", "lime"] == pytest.approx(2 / 3)
     assert anew["lrp", "lime"] == pytest.approx(1 / 3)
-    assert row["vectors"]["lrp", "gradient_l2"] == 1
-    assert row["vectors"]["occlusion_1", "lime"] == 0.5
+    turned = of_pairs.turned
+    assert turned["vectors", "lrp", "gradient_l2"] == 1
+    assert turned["vectors", "occlusion_1", "lime"] == 0.5
     # networks of one seed alone are compared
-    assert row["erasing"]["lrp", "lime"] == 0.5
-    assert lattice.SEVERAL not in table
-    assert "sst2: of 0 pairs" in lattice.say_turned(table)
+    assert turned["erasing", "lrp", "lime"] == 0.5
+    assert lattice.SEVERAL not in set(table.moved)
+    assert "no rows" in lattice.say_turned(table)
     assert lattice.turned_table(scores[:0], compare(scores[:0])).empty
     said = lattice.say_turned(table.assign(retrained=0.0))
     assert "sst2: of 6 pairs of methods input vectors 5" in said

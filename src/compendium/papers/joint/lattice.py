@@ -19,7 +19,7 @@ from attreval.metrics.rank_correlation import FEWEST, tau_b
 from compendium.config import Profile
 from compendium.config.sections import FAMILY
 from compendium.papers.common.sentences import sentence
-from compendium.papers.common.tables import put_together, table_of
+from compendium.papers.common.tables import table_of
 from compendium.papers.joint.values import ATTENTIVE, JUDGES
 
 FACTS = {  # of a network: what it is called in a sentence
@@ -233,54 +233,57 @@ def _moved_alone(pairs: pd.DataFrame) -> pd.Series:
     return moved.mask(moved.str.contains(","), SEVERAL)
 
 
-def turned_table(values: pd.DataFrame, compared: Compared) -> pd.DataFrame:
-    """What turns the order of two methods: one row a task and pair of methods.
+@table_of("task first second moved turned retrained")
+def turned_table(values: pd.DataFrame, compared: Compared) -> Iterator[tuple]:
+    """What turns the order of two methods: one row a task, pair of methods and thing moved alone.
 
-    A column for each thing that is moved alone: the share of the judges' metrics and pairs of
-    networks that order the two otherwise, where one of the two ties half. RETRAINED: of two seeds.
+    turned: the share of the judges' metrics and pairs of networks that order the two otherwise,
+    where one of the two ties half; retrained: of two seeds of one model.
 
     Args:
         values: Of `crossed.make_design`.
         compared: The same, see `compare_models`.
     """
-    frames = []
     for task, part in _told(values).groupby("task", sort=False):
-        levels = [part[name].unique() for name in ("metric", "method")]
+        metrics, methods = (part[name].unique() for name in ("metric", "method"))
+        cells = pd.MultiIndex.from_product([metrics, methods])
         wide = part.pivot_table(
             index=["model", "seed"], columns=["metric", "method"], values="value"
         )
-        scores = wide.reindex(columns=pd.MultiIndex.from_product(levels)).to_numpy()
-        first, second = np.triu_indices(len(levels[1]), k=1)
-        scores = scores.reshape(len(wide), len(levels[0]), len(levels[1]))
+        scores = wide.reindex(columns=cells).to_numpy()
+        scores = scores.reshape(len(wide), len(metrics), len(methods))
+        first, second = np.triu_indices(len(methods), k=1)
         order = np.sign(scores[..., first] - scores[..., second])
         pairs = compared.pairs[compared.pairs.task == task]
-        moved = pd.Series(
-            _moved_alone(pairs).to_numpy(), zip(pairs["first"], pairs["second"], strict=True)
-        )
-        apart: dict[str, list[np.ndarray]] = {}
+        two = zip(pairs["first"], pairs["second"], strict=True)
+        moved = dict(zip(two, _moved_alone(pairs), strict=True))
+        apart: dict[str, list[np.ndarray]] = {RETRAINED: []}
         for (u, (one, a)), (v, (other, b)) in combinations(enumerate(wide.index), 2):
-            thing = RETRAINED if one == other else moved.get((one, other), moved.get((other, one)))
+            thing = moved.get((one, other)) or moved.get((other, one), RETRAINED)
             if thing != ERASING or a == b:
                 apart.setdefault(thing, []).append(np.abs(order[u] - order[v]) / 2)
-        shares = {thing: mean_of_known(np.concatenate(every)) for thing, every in apart.items()}
-        frame = pd.DataFrame(shares).drop(columns=SEVERAL, errors="ignore")
-        frame.insert(0, "task", task)
-        frame.insert(1, "first", levels[1][first])
-        frame.insert(2, "second", levels[1][second])
-        frames.append(frame)
-    return put_together(frames) if frames else pd.DataFrame()
+        none = np.full((1, len(first)), np.nan)
+        shares = {
+            name: mean_of_known(np.concatenate([none, *all_of])) for name, all_of in apart.items()
+        }
+        retrained = shares.pop(RETRAINED)
+        shares.pop(SEVERAL, None)
+        for thing, share in shares.items():
+            for pair in zip(methods[first], methods[second], share, retrained, strict=True):
+                yield task, *pair[:2], thing, *pair[2:]
 
 
 @sentence
 def say_turned(turned: pd.DataFrame) -> str:
     """How many pairs of methods a thing turns that training anew leaves, most first."""
     parts = []
-    for task, part in turned.groupby("task", sort=False):
-        held = part[part[RETRAINED] < STAYS]
-        things = held.drop(columns=["task", "first", "second", RETRAINED]).dropna(axis=1, how="all")
-        counts = (things > TURNS).sum().sort_values(ascending=False)
-        shown = ", ".join(f"{FACTS.get(name, name)} {count}" for name, count in counts.items())
-        parts.append(f"{task}: of {len(held)} pairs of methods {shown}")
+    for task, part in turned[turned.retrained < STAYS].groupby("task", sort=False):
+        counts = (part.turned > TURNS).groupby(part.moved).agg(turned="sum", pairs="size")
+        counts = counts.sort_values("turned", ascending=False, kind="stable")
+        shown = ", ".join(
+            f"{FACTS.get(row.Index, row.Index)} {row.turned}" for row in counts.itertuples()
+        )
+        parts.append(f"{task}: of {counts.pairs.max()} pairs of methods {shown}")
     said = f"moved alone, a thing turns pairs that training anew leaves; {'; '.join(parts)}"
     return said if parts else ""
 
