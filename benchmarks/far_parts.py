@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from attreval.core.records import Tokens
 from attreval.methods import METHODS
@@ -75,8 +76,7 @@ def of_difference(logits: np.ndarray, target: int) -> np.ndarray:
 
 
 def of_probability(logits: np.ndarray, target: int) -> np.ndarray:
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return odds[:, target] / odds.sum(axis=1)
+    return softmax(logits, axis=1)[:, target]
 
 
 def changed_profile(profile: Profile, task: str, model: str, setting: dict) -> Profile:

@@ -31,6 +31,7 @@ from compendium.papers.joint.values import (
     Known,
     ask_of_run,
     family_of,
+    judged,
     score_text,
     stored_scores,
 )
@@ -159,9 +160,8 @@ def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterato
     the first is better; everywhere: whether all are. opposed: of all networks, whether each family
     has one order everywhere, and the two are opposite.
     """
-    told = means[(means.method != "random") & (means.metric.map(JUDGES) != "")]
     column = ["task", "model", "seed", "metric"]
-    wide = told.pivot(index=column, columns="method", values="mean").dropna(axis=1)
+    wide = judged(means).pivot(index=column, columns="method", values="mean").dropna(axis=1)
     about = wide.index.to_frame()
     about["family"] = about.model.map(lambda name: family_of(models[name]))
     about["judge"] = about.metric.map(JUDGES)

@@ -32,6 +32,7 @@ from compendium.papers.joint.alike import merge_same
 from compendium.papers.joint.values import (
     JUDGES,
     family_of,
+    judged,
     shared_family,
 )
 
@@ -158,9 +159,8 @@ def decomposition_table(
         dependable (Spearman-Brown); infinite where nothing is shared.
     """
     rows = []
-    judged = values.metric.map(JUDGES) != ""
     own = [name for name, spec in models.items() if not spec.same_as]
-    told = values[values.value.notna() & (values.method != "random") & judged]
+    told = judged(values).dropna(subset="value")
     for task, part in told[told.model.isin(own)].groupby("task", sort=False):
         for reading, kept in _readings(part, alike):
             columns = gather_columns(kept)

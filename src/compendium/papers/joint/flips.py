@@ -13,7 +13,7 @@ from compendium.papers.common.sentences import name_method, sentence
 from compendium.papers.common.style import CurveEnd, draw_nothing, label_ends, use_style
 from compendium.papers.common.tables import table_of
 from compendium.papers.joint.lattice import facts_of
-from compendium.papers.joint.values import JUDGES
+from compendium.papers.joint.values import JUDGES, judged
 
 RECURRENT = "recurrent"
 SCRATCH = "transformer, not pretrained"
@@ -49,8 +49,7 @@ def network_places(values: pd.DataFrame, accuracy: pd.DataFrame, profile: Profil
         values, accuracy: Of `crossed.make_design`.
         profile: The design, see `Profile.crossed_profile`.
     """
-    told = values[(values.method != "random") & (values.metric.map(JUDGES) != "")]
-    means = told.groupby([*RUN, "metric", "method"], sort=False).value.mean().dropna()
+    means = judged(values).groupby([*RUN, "metric", "method"], sort=False).value.mean().dropna()
     column = means.groupby([*RUN, "metric"])
     beaten = (column.rank() - 1) / (column.transform("size") - 1)
     places = beaten.rename("place").reset_index()

@@ -20,7 +20,7 @@ from compendium.config import Profile
 from compendium.config.sections import FAMILY
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import table_of
-from compendium.papers.joint.values import ATTENTIVE, JUDGES
+from compendium.papers.joint.values import ATTENTIVE, judged
 
 FACTS = {  # of a network: what it is called in a sentence
     "kind": "kind of layers",
@@ -109,7 +109,7 @@ def compare_models(
     """
     every = [
         one
-        for task, part in _told(values).groupby("task", sort=False)
+        for task, part in judged(values).groupby("task", sort=False)
         for one in _compare_in_task(task, part, accuracy, profile, draws)
     ]
     rows, alike, retrained = zip(*every, strict=True) if every else ((), (), ())
@@ -117,11 +117,6 @@ def compare_models(
     shape = (-1, 1 + draws)
     found = (np.reshape(alike, shape), np.reshape(retrained, shape))
     return Compared(pd.DataFrame(rows, columns=columns), *found)
-
-
-def _told(values: pd.DataFrame) -> pd.DataFrame:
-    """What the judges say of methods."""
-    return values[(values.method != "random") & (values.metric.map(JUDGES) != "")]
 
 
 def _compare_in_task(
@@ -244,8 +239,9 @@ def turned_table(values: pd.DataFrame, compared: Compared) -> Iterator[tuple]:
         values: Of `crossed.make_design`.
         compared: The same, see `compare_models`.
     """
-    for task, part in _told(values).groupby("task", sort=False):
-        metrics, methods = (part[name].unique() for name in ("metric", "method"))
+    for task, part in judged(values).groupby("task", sort=False):
+        metrics = part.metric.unique()
+        methods = part.method.unique()
         cells = pd.MultiIndex.from_product([metrics, methods])
         wide = part.pivot_table(
             index=["model", "seed"], columns=["metric", "method"], values="value"

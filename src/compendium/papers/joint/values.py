@@ -64,6 +64,11 @@ TOO_FEW = "too few texts"
 Known = dict[tuple[str, str], float]  # (metric, method) -> value
 
 
+def judged(scores: pd.DataFrame) -> pd.DataFrame:
+    """What the papers' judges say of methods, random scores left out; by method and metric."""
+    return scores[(scores.method != "random") & (scores.metric.map(JUDGES) != "")]
+
+
 def family_of(model: ModelSpec) -> str:
     """The family of models that one belongs to: TRANSFORMERS, SCRATCH or WORDS."""
     if model.architecture not in ATTENTIVE:
