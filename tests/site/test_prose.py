@@ -6,11 +6,13 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from matplotlib import pyplot as plt
 
 from compendium import project
 from compendium.papers.common.coloured_text import KEY
 from compendium.papers.kamp2023.figures import figure_all_pairs
+from compendium.site.tables import csv_files, read_declared_numbers, read_numbers
 
 CONTROLS = "controls"
 
@@ -143,3 +145,30 @@ def test_what_short_lines_and_large_marks_stand_for_is_said():
     for text in (section("sun2024"), *words_of("07_sun2024")):
         assert re.search(r"under simulatability the agent that sees\snone", text)
     assert "by construction where there is no line" in section("zhao2023")
+
+
+def test_the_landing_page_says_what_its_bars_say():
+    places = read("08_joint_crossed_places", CONTROLS, judge="all judges")
+    by_kind = places.pivot_table(index="method", columns="kind", values="place")
+    fallen = ["gradient_x_input", "gradient_simple_probability_dot", "deeplift"]
+    for kind in ("recurrent", "convolutional"):
+        assert (by_kind.loc[fallen, kind] > 0.65).all()
+    assert (by_kind.loc[fallen, "pretrained encoder"] < 0.2).all()
+    assert (by_kind.loc[["occlusion_1", "lime"]].min() > 0.6).all()  # "do well on all"
+    bars = yaml.safe_load((project.home() / "paper/cards.yml").read_text(encoding="utf-8"))
+    declared = read_declared_numbers(project.home() / "paper" / "numbers.yml")
+    tables = csv_files(project.home() / "results/reference/full/tables")
+    asked = {
+        key: declared[key] for card in bars.values() for key in card.values() if key in declared
+    }
+    said = {key: float(text) for key, text in read_numbers(tables, asked).items()}
+    share = {judge: [said.get(key) for key in card.values()] for judge, card in bars.items()}
+    best, random = share["pointing"]
+    assert 3.5 < best / random < 4.5  # "four times"
+    most, least, random = share["agreement"]
+    assert most > 0.9
+    assert least == pytest.approx(random, abs=0.02)  # "where random scores are"
+    hard, soft, _ = share["faithfulness"]
+    assert soft < 0.5 < 0.7 < hard  # "no better than a coin"
+    token, pair, span, random = share["diagnosis"]
+    assert token - 0.1 > max(pair, span) > random

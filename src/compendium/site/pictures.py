@@ -3,14 +3,17 @@
 And what is said in the place of a picture that is not there.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+import yaml
 from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 from nbformat import NotebookNode, v4
 
 from attreval.core.tables import read_csv
+from compendium import project
 from compendium.papers.common.claims import read_claims, scorecard
 from compendium.papers.common.scorecard import PAPERS, draw_overview, draw_paper
 from compendium.papers.common.style import (
@@ -53,6 +56,35 @@ def draw_scorecards(tables: Path, folder: Path) -> list[Path]:
             picture = draw_paper(found, paper, read_claims(paper))
         paths += write_picture(picture, folder / f"scorecard-{paper}")
     return paths
+
+
+def draw_cards(variables: Mapping[str, str], folder: Path) -> list[Path]:
+    """Write card-<judge>, as PNG and SVG, into `folder`; return the paths.
+
+    variables: the texts of numbers by dotted key, shares that paper/cards.yml asks for.
+    """
+    cards = yaml.safe_load((project.home() / "paper" / "cards.yml").read_text(encoding="utf-8"))
+    paths = []
+    for judge, bars in cards.items():
+        said = {name: variables.get(key, key) for name, key in bars.items()}
+        shares = pd.to_numeric(pd.Series(said), errors="coerce").dropna()
+        picture = draw_bars(shares) if len(shares) == len(bars) else draw_nothing(NO_PICTURE)
+        paths += write_picture(picture, folder / f"card-{judge}")
+    return paths
+
+
+def draw_bars(shares: pd.Series) -> plt.Axes:
+    """Shares by name as bars from 0 to 1, the last one grey."""
+    use_style()
+    _, axes = plt.subplots(figsize=(3.2, 0.3 + 0.42 * len(shares)))
+    colours = ["#0072B2"] * (len(shares) - 1) + ["#b5b5b5"]
+    for y, (name, share) in enumerate(shares.items()):
+        axes.barh(y, share, 0.4, color=colours[y])
+        axes.text(0, y - 0.28, name, fontsize=9, va="bottom")
+        axes.text(share + 0.02, y, f"{share:.2f}", fontsize=9, va="center")
+    axes.set(xlim=(0, 1.15), ylim=(len(shares) - 0.6, -0.75))
+    axes.set_axis_off()
+    return axes
 
 
 def draw_prices(table: Path, folder: Path) -> list[Path]:

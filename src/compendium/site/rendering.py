@@ -33,6 +33,7 @@ from compendium.site.pandoc_route.site import build_site, staged_site
 from compendium.site.pictures import (
     NO_FIGURE,
     NOT_HERE,
+    draw_cards,
     draw_prices,
     draw_scorecards,
     has_claims,
@@ -119,7 +120,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         variables = dict.fromkeys(VARIABLE.findall(pages), NOT_HERE) | variables
         copies = with_missing_cells(pages, copies)
     texts |= _declared_tables(tables, variables, gaps)
-    _draw(results.tables, cells, measured, home / "paper" / "figures")
+    _draw(results.tables, variables, cells, measured, home / "paper" / "figures")
     reference = reference_pages(home / "paper" / "references.bib")
     for folder, made in (("notebooks", copies), ("tables", texts), ("reference", reference)):
         for name, text in made.items():
@@ -151,9 +152,12 @@ def _add_studies(results: Results, sources: dict[str, Path], tables: dict[str, P
             tables.update({prefix + path.name: path for path in made})
 
 
-def _draw(tables: Path, cells: pd.DataFrame, measured: Path, folder: Path) -> None:
+def _draw(
+    tables: Path, variables: dict[str, str], cells: pd.DataFrame, measured: Path, folder: Path
+) -> None:
     """The pictures that no notebook draws; cells: ours beside the published."""
     drawn = draw_scorecards(tables, folder)
+    drawn += draw_cards(variables, folder)
     drawn += draw_beside(cells, folder)
     drawn += draw_prices(measured / "benchmark_accuracy.csv", folder)
     _remove_others(folder, {path.name for path in drawn})

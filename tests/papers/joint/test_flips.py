@@ -97,9 +97,16 @@ def test_what_flips_is_said_and_coloured(places):
         line for line in axes.lines if len(line.get_xdata()) == 3 and line.get_marker() == "o"
     ]
     assert [line.get_color() for line in slopes] == [
-        flips.LOOKS[look] for look in ("falls", "stays", "rises")
+        flips.LOOKS[look] for look in ("falls", "", "rises")
     ]
     assert slopes[0].get_ydata()[0] == pytest.approx(0.875)
     some = places[places.kind != flips.ENCODER]
     assert flips.say_flips(some).startswith("This run has no rows")
     assert flips.draw_flips(some).texts[0].get_text().startswith("no recurrent network and")
+
+
+def test_what_is_better_than_most_on_every_kind_of_network_has_a_colour_of_its_own(places):
+    assert flips.draw_flips(places).get_legend().texts[-1].get_text().endswith("everywhere: none")
+    high = places.assign(place=places.place.where(places.method != "occlusion_1", 0.7))
+    legend = flips.draw_flips(high).get_legend()
+    assert legend.texts[-1].get_text().endswith("everywhere: Occlusion (1)")

@@ -8,7 +8,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from compendium.papers.common.style import bare, use_style
+from compendium.papers.common.scorecard import WIDTH
+from compendium.papers.common.style import bare, draw_nothing, use_style
 from compendium.papers.planted.tables import CROSS
 
 FAIL = "#c62828"  # colours of cells
@@ -17,17 +18,24 @@ FINE = "#d5e6f3"
 
 
 def draw_matrix(matrix: pd.DataFrame, verdicts: pd.DataFrame) -> Axes:
-    """How often each metric puts the truth before random scores, and before its reverse.
+    """How often each metric that fails somewhere puts the truth before random scores.
 
-    A row a metric, a column a world. Red: not surely, or not surely before its reverse. Sand:
-    surely, but a misleading explanation fools it. Empty: the world lacks what it needs. The name of
-    a metric that fails in half of them or more is red and ends in a cross. matrix: of
-    `tables.trial_matrix`; verdicts: of `tables.trial_verdicts`, whose order is that of the rows.
+    Or before its reverse, where that is less often. A row a metric, a column a world. Red: not
+    surely. Sand: surely, but a misleading explanation fools it. Blue: surely. Empty: the world
+    lacks what the metric needs. The name of one that fails in half of them or more is red and ends
+    in a cross.
+
+    Args:
+        matrix: Of `tables.trial_matrix`.
+        verdicts: Of `tables.trial_verdicts`, whose order is that of the rows.
     """
     use_style()
+    verdicts = verdicts[verdicts.metric.isin(matrix.metric[~matrix.passes])].reset_index(drop=True)
+    if verdicts.empty:
+        return draw_nothing("every metric surely finds the truth in every world")
     worlds = list(matrix.world.unique())
     cells = matrix.set_index(["metric", "world"])
-    figure, axes = plt.subplots(figsize=(8.6, 0.27 * len(verdicts) + 1.6))
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.24 * len(verdicts) + 1.4))
     for (y, metric), (x, world) in product(enumerate(verdicts.metric), enumerate(worlds)):
         if (metric, world) not in cells.index:
             continue
@@ -36,10 +44,12 @@ def draw_matrix(matrix: pd.DataFrame, verdicts: pd.DataFrame) -> Axes:
         if cell.passes:
             colour = FOOLED if "fooled" in cell.why else FINE
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
+        if colour == FINE:
+            continue
         least = np.fmin(cell.auc, cell.reversed)
         ink = "white" if colour == FAIL else "black"
         shown = f"{least:.2f}".removeprefix("0")
-        axes.text(x + 0.5, y + 0.5, shown, ha="center", va="center", color=ink, fontsize=7)
+        axes.text(x + 0.5, y + 0.5, shown, ha="center", va="center", color=ink, fontsize=8)
     axes.set(xlim=(0, len(worlds)), ylim=(len(verdicts), 0))
     names = [world.replace("_", " ") for world in worlds]
     axes.set_xticks(np.arange(len(worlds)) + 0.5, names, rotation=40, ha="left", fontsize=8)
