@@ -137,10 +137,14 @@ def test_tables_picture_and_sentences_of_a_trial(trial):
     assert set(table.world) == set(MADE)
     axes = draw_matrix(table, verdicts)
     shown = [text.get_text() for text in axes.texts]
-    assert len(shown) == len(table) and "1.00" in shown and ".50" in shown
+    surely = table.passes & ~table.why.str.contains("fooled")
+    assert len(shown) == (~surely).sum() and "1.00" not in shown and ".50" in shown
     ticks = [label.get_text() for label in axes.get_yticklabels()]
     assert ticks[0] == "NC" and all(tick.endswith(planted.CROSS) for tick in ticks[1:])
     plt.close(axes.figure)
+    none = draw_matrix(table.assign(passes=True), verdicts)
+    assert none.texts[0].get_text().startswith("every metric surely finds")
+    plt.close(none.figure)
     said = str(say_trial(verdicts))
     assert said.startswith("Of 1 metrics 0 surely put the truth first in every world")
     short = planted.trial_short_list(table)

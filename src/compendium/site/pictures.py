@@ -61,22 +61,25 @@ def draw_scorecards(tables: Path, folder: Path) -> list[Path]:
 def draw_cards(variables: Mapping[str, str], folder: Path) -> list[Path]:
     """Write card-<judge>, as PNG and SVG, into `folder`; return the paths.
 
-    variables: the texts of numbers by dotted key, shares that paper/cards.yml asks for.
+    variables: the texts of numbers by dotted key, of which paper/cards.yml names shares.
     """
     cards = yaml.safe_load((project.home() / "paper" / "cards.yml").read_text(encoding="utf-8"))
     paths = []
     for judge, bars in cards.items():
+        title = bars.pop("share")
         said = {name: variables.get(key, key) for name, key in bars.items()}
-        shares = pd.to_numeric(pd.Series(said), errors="coerce").dropna()
-        picture = draw_bars(shares) if len(shares) == len(bars) else draw_nothing(NO_PICTURE)
+        shares = pd.to_numeric(pd.Series(said), errors="coerce")
+        whole = shares.notna().all()
+        picture = draw_bars(shares, title) if whole else draw_nothing(NO_PICTURE)
         paths += write_picture(picture, folder / f"card-{judge}")
     return paths
 
 
-def draw_bars(shares: pd.Series) -> plt.Axes:
-    """Shares by name as bars from 0 to 1, the last one grey."""
+def draw_bars(shares: pd.Series, title: str) -> plt.Axes:
+    """Shares by name as bars from 0 to 1, the last one grey. title: what they are shares of."""
     use_style()
-    _, axes = plt.subplots(figsize=(3.2, 0.3 + 0.42 * len(shares)))
+    _, axes = plt.subplots(figsize=(3.2, 0.6 + 0.42 * len(shares)))
+    axes.set_title(f"share of {title}", fontsize=8.5, loc="left", color="#5b6470")
     colours = ["#0072B2"] * (len(shares) - 1) + ["#b5b5b5"]
     for y, (name, share) in enumerate(shares.items()):
         axes.barh(y, share, 0.4, color=colours[y])

@@ -105,8 +105,12 @@ def test_what_flips_is_said_and_coloured(places):
     assert flips.draw_flips(some).texts[0].get_text().startswith("no recurrent network and")
 
 
-def test_what_is_better_than_most_on_every_kind_of_network_has_a_colour_of_its_own(places):
-    assert flips.draw_flips(places).get_legend().texts[-1].get_text().endswith("everywhere: none")
+def test_what_no_judge_puts_below_half_on_any_kind_of_network_has_a_colour_of_its_own(places):
+    def said(places):
+        return flips.draw_flips(places).get_legend().texts[-1].get_text()
+
+    assert said(places).endswith("task: none")
     high = places.assign(place=places.place.where(places.method != "occlusion_1", 0.7))
-    legend = flips.draw_flips(high).get_legend()
-    assert legend.texts[-1].get_text().endswith("everywhere: Occlusion (1)")
+    assert said(high).endswith("task: Occlusion (1)")
+    one_judge = high.judge.eq("faithfulness") & high.method.eq("occlusion_1")
+    assert said(high.assign(place=high.place.mask(one_judge, 0.4))).endswith("task: none")
