@@ -76,6 +76,12 @@ def test_the_paper_is_short_and_leads_to_every_supplement():
     assert words < 5500, f"{words} words are more than fifteen pages with their figures hold"
 
 
+def test_the_abstract_has_150_words_and_six_numbers():
+    abstract = WHOLE["index"].partition("abstract: |")[2].partition("---")[0]
+    said, numbers = re.subn(r"\{\{<.*?>\}\}", "x", abstract)
+    assert len(said.split()) <= 150 and numbers <= 6
+
+
 def test_pages_refer_to_what_they_have_and_link_to_what_others_have():
     named = {
         page: set(re.findall(r"\{#((?:fig|tbl|sec)-[\w-]+)", text)) for page, text in WHOLE.items()
