@@ -12,7 +12,13 @@ import pandas as pd
 from reference import CHECKOUT
 
 from compendium.papers.common.coloured_text import ColouredText
-from compendium.papers.common.sentences import NOTHING, BoldSentence, between, say_verdicts
+from compendium.papers.common.sentences import (
+    NOTHING,
+    BoldSentence,
+    between,
+    say_together,
+    say_verdicts,
+)
 from compendium.papers.joint import across, baselines, budgets, limits, shares_figure, twins
 from compendium.papers.joint import sentences as joint
 from compendium.papers.kamp2023 import sentences as kamp
@@ -190,6 +196,11 @@ def test_the_rise_with_k_ends_where_the_shortest_texts_are_whole():
         "On SNLI each further token raises agreement by 0.100 in texts of about 10 tokens and by "
         "0.025 in texts of about 40."
     )
+
+
+def test_an_answer_is_made_of_what_can_be_said():
+    assert say_together("This.", NOTHING, "That.") == "This. That."
+    assert say_together(NOTHING, NOTHING) == NOTHING
 
 
 def test_texts_shown_are_counted():

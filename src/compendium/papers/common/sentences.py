@@ -150,7 +150,7 @@ def tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) -
 
 def say_together(*said: str) -> BoldSentence:
     """The answer to a notebook's question, of sentences on several tables."""
-    return BoldSentence(" ".join(said))
+    return BoldSentence(" ".join(one for one in said if one != NOTHING) or NOTHING)
 
 
 @sentence
