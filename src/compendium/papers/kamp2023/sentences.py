@@ -112,10 +112,11 @@ say_pairs = _of_summary(
     "; pairs with random scores reach {pairs_random.value:.2f}",
 )
 say_answer = _of_summary(
-    "At k = {shown_k.value:.0f} on {task}, two methods agree by {pairs_lowest.value:.2f} to "
-    "{pairs_highest.value:.2f} (with random scores {pairs_random.value:.2f}), and a method with "
-    "people by {people_lowest.value:.2f} to {people_highest.value:.2f} (random scores "
-    "{people_random.value:.2f}). A k of its own for each explanation brings "
+    "At k = {shown_k.value:.0f} on {task}, the agreement of two methods is "
+    "{pairs_lowest.value:.2f} to {pairs_highest.value:.2f}, depending on the pair (with random "
+    "scores {pairs_random.value:.2f}), and that of a method with people {people_lowest.value:.2f} "
+    "to {people_highest.value:.2f} (of random scores {people_random.value:.2f}). A k of its own "
+    "for each explanation brings "
     "{closer_pairs.value:.0f} of {pairs.value:.0f} pairs of methods closer together"
 )
 say_lengths = _of_summary(
