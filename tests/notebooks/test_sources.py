@@ -28,7 +28,7 @@ def test_it_is_committed_without_outputs_and_defines_nothing():
         assert all("#| fig-alt:" in source and "#| fig-cap:" not in source for source in labelled)
 
 
-def test_it_asks_a_question_first_takes_the_parameters_of_its_schema_and_lists_its_files_last():
+def test_it_asks_a_question_first_takes_the_parameters_of_its_schema_and_leaves_a_record_last():
     for path in PATHS:
         cells = nbformat.read(path, as_version=4).cells
         assert cells[0].source.startswith("# ") and "**Question.**" in cells[0].source
@@ -56,18 +56,33 @@ def test_every_notebook_has_a_schema_and_every_profile_what_every_other_has():
     assert all({"name", "models", "tasks", "explain"} <= found for found in keys.values())
 
 
-def test_who_judges_stored_scores_loads_no_model():
-    for notebook in ["03_overview", "04_poerner2018", "05_kamp2023"]:
-        files = set(notebook_modules(notebook))
-        models = CHECKOUT / "src" / "attreval" / "models"
-        # no network
-        plain = {
-            models / "__init__.py",
-            models / "classifier.py",
-            models / "outputs.py",
-            *(models / "questions").glob("*.py"),
-        }
-        assert not {path for path in files if path.is_relative_to(models)} - plain
+def test_what_puts_stored_results_together_loads_no_model():
+    files = set(notebook_modules("03_overview"))
+    models = CHECKOUT / "src" / "attreval" / "models"
+    # no network
+    plain = {
+        models / "__init__.py",
+        models / "classifier.py",
+        models / "outputs.py",
+        *(models / "questions").glob("*.py"),
+    }
+    assert not {path for path in files if path.is_relative_to(models)} - plain
+
+
+def test_each_paper_works_a_text_by_hand_before_any_table_of_its_own():
+    for name in ("04_poerner2018", "05_kamp2023", "06_zhao2023", "07_sun2024"):
+        cells = nbformat.read(DEMO.with_name(f"{name}.ipynb"), as_version=4).cells
+        code = [cell.source for cell in cells if cell.cell_type == "code"]
+        explained = next(at for at, source in enumerate(code) if "av.explain(" in source)
+        tables = [at for at, source in enumerate(code) if "step.table(" in source]
+        assert explained < min(tables), name
+        assert cells[-3].source == "## The answer", name
+
+
+def test_code_of_notebooks_fits_its_lines():
+    for path in [DEMO, *PATHS]:
+        lines = [line for line in code_of(path).splitlines() if not line.startswith("#|")]
+        assert max(map(len, lines)) <= 100, path.stem
 
 
 def test_the_demo_runs_by_itself(tmp_path, monkeypatch):

@@ -12,7 +12,13 @@ import pandas as pd
 from reference import CHECKOUT
 
 from compendium.papers.common.coloured_text import ColouredText
-from compendium.papers.common.sentences import NOTHING, BoldSentence, between, say_verdicts
+from compendium.papers.common.sentences import (
+    NOTHING,
+    BoldSentence,
+    between,
+    say_together,
+    say_verdicts,
+)
 from compendium.papers.joint import across, baselines, budgets, limits, shares_figure, twins
 from compendium.papers.joint import sentences as joint
 from compendium.papers.kamp2023 import sentences as kamp
@@ -32,14 +38,15 @@ OF_K = dict.fromkeys(("three_groups", "groups", "dynamic"), (K,))
 # where tables begin, and of each sentence the tables of the committed run that it is made of
 TABLES = {
     (pipeline, "03_overview"): "trained_models: models, cost: cost",
-    (poerner, "04_poerner2018"): """pointing: blocks, beside_published: table2,
+    (poerner, "04_poerner2018"): """pointing: blocks, how_often: pointing, beside_published: table2,
         chance: exceptions blocks, pointing_choices: choices, same_word: same_word,
         attractors: attractors""",
     (kamp, "05_kamp2023"): """pairs: summary, three_groups: agreement_at_k, groups: groups,
         lengths: summary, people: people, with_people: summary, dynamic: dynamic,
         peak_counts: summary dynamic_k, phrases: phrases, predicted_k: summary predicted_k,
-        agreement_choices: ties signs rules, spread: summary, seeds: seeds_spread""",
-    (zhao, "06_zhao2023"): """area: aopc, data: table1, sizes: curves,
+        agreement_choices: ties signs rules, spread: summary, answer: summary,
+        seeds: seeds_spread""",
+    (zhao, "06_zhao2023"): """area: aopc, follows: aopc, data: table1, sizes: curves,
         diagnosticity: table2 table6, remains: remains, ratios: by_ratio, draws: draws,
         scale: keep_rates, changes: largest_changes changes, drivers: largest_drivers drivers,
         settings: settings, erasure_examples: table4""",
@@ -179,6 +186,23 @@ def test_sentences_and_the_text_have_the_same_numbers():
     assert all(numbers[f"pointing.{block}.{key}"] in said for block, key in named)
 
 
+def test_the_rise_with_k_ends_where_the_shortest_texts_are_whole():
+    curves = {10: np.minimum(np.arange(1, 41) / 10, 1), 40: np.arange(1, 41) / 40}
+    rows = [("snli", n, k, curve[k - 1]) for n, curve in curves.items() for k in range(1, 41)]
+    lengths = pd.DataFrame(rows, columns=["task", "length", "k", "agreement"])
+    spec = SimpleNamespace(fixed_k=4, largest_k=40, tie_draws=2)
+    step = SimpleNamespace(profile=SimpleNamespace(agreement=spec))
+    assert kamp.say_lengths(kamp.agreement_summary(step, lengths=lengths)) == (
+        "On SNLI each further token raises agreement by 0.100 in texts of about 10 tokens and by "
+        "0.025 in texts of about 40."
+    )
+
+
+def test_an_answer_is_made_of_what_can_be_said():
+    assert say_together("This.", NOTHING, "That.") == "This. That."
+    assert say_together(NOTHING, NOTHING) == NOTHING
+
+
 def test_texts_shown_are_counted():
     words = ("a", "b", "c")
     evidence = np.array([False, True, False])
@@ -201,12 +225,7 @@ def test_texts_shown_are_counted():
 
 
 def test_every_section_of_the_later_notebooks_ends_with_a_sentence():
-    titles = (
-        "# ",
-        "## Files written",
-        "## Everything is measured at once",
-        "## Two judges, one text",
-    )
+    titles = ("# ", "## One text by hand", "## One pair by hand", "## Two judges, one text")
     others = ("07_sun2024_agents", "07_sun2024_explanations")
     for path in (
         path for path in (CHECKOUT / "notebooks").glob("0[4-9]_*.ipynb") if path.stem not in others
@@ -217,7 +236,7 @@ def test_every_section_of_the_later_notebooks_ends_with_a_sentence():
             if cell["cell_type"] == "markdown" and re.match(r"#+ ", source):
                 title = source.splitlines()[0]
                 last[title] = title
-            elif cell["cell_type"] == "code":
+            elif cell["cell_type"] == "code" and source != "step.finish()":
                 last[title] = source.splitlines()[-1]
         silent = [title for title, line in last.items() if not re.search(r"\bsay_\w+\(.*\)$", line)]
         assert all(title.startswith(titles) for title in silent), (path.stem, silent)

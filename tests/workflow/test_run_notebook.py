@@ -72,6 +72,8 @@ def test_a_notebook_fails_then_runs_then_fails(home, capsys):
     assert files(results) == ["notebooks/01_data.ipynb"]
     said = outputs(results / "notebooks" / "01_data.ipynb")
     assert "profile is mine by ipc" in said, "no port, which two kernels could share"
+    cells = nbformat.read(results / "notebooks" / "01_data.ipynb", 4).cells
+    assert [cell.metadata.tags for cell in cells] == [["injected-parameters"], []], "no defaults"
     assert capsys.readouterr().err.count("01_data: ") == 3  # started twice, done once
 
     finished = (results / "notebooks" / "01_data.ipynb").read_bytes()

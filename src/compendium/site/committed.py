@@ -22,6 +22,7 @@ from compendium.project import Results, step_name
 from compendium.site.markdown import pipe_table, with_minus
 from compendium.site.pictures import SHOWS_TEXT, has_claims, say_no_figure
 from compendium.site.quotes import outputs_of
+from compendium.site.tables import html_with_titles
 from compendium.workflow.parameters import NOTEBOOKS
 
 CONTROLS = "controls"
@@ -320,6 +321,8 @@ def clean_notebook(
             said.append(f"{place}: words of {names}")
         elif "data" in output:
             output.data = {kind: held for kind, held in output.data.items() if kind in KEPT}
+            if html := output.data.get("text/html"):
+                output.data["text/html"] = html_with_titles("".join(html))
             picture = base64.b64decode(output.data.get("image/png", ""))
             if picture in shown:  # half as wide: as it is shown
                 output.data["image/png"] = base64.b64encode(shrink_png(picture, part=2)).decode()

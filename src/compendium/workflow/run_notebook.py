@@ -76,6 +76,8 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
         }
         try:
             papermill.execute_notebook(source, part, parameters=given, config=config, **options)
+            if given:
+                _drop_defaults(part)
         except (PapermillExecutionError, DeadKernelError) as error:
             failed.parent.mkdir(parents=True, exist_ok=True)
             if part.exists():
@@ -91,6 +93,15 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
         write_json(record, project.read_json(record) | made_by)
     say_line(f"{name}: done in {time.monotonic() - started:.0f} s")
     return target
+
+
+def _drop_defaults(path: Path) -> None:
+    """Take the default parameters out of an executed copy, above those that it was given."""
+    import nbformat
+
+    node = nbformat.read(path, as_version=4)
+    node.cells = [one for one in node.cells if "parameters" not in one.metadata.get("tags", ())]
+    nbformat.write(node, path)
 
 
 @contextlib.contextmanager

@@ -43,6 +43,7 @@ VERSIONS = (
     "pyarrow",
     "papermill",
 )
+MOST_ROWS = 20  # of a table that a notebook shows
 
 
 def write_picture(axes: Any, stem: Path, svg_text: bool = False) -> list[Path]:
@@ -96,6 +97,7 @@ class Step:
         path = self.results.table(name, self.notebook, *self.parameters.run())
         write_csv(path, frame)
         self.files.append(path)
+        frame.attrs["whole"] = f"tables/{path.name}"  # said where a part of it is shown
         return frame
 
     def keep(self, name: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -193,8 +195,8 @@ class Step:
 
         return show
 
-    def finish(self) -> pd.DataFrame:
-        """Write the record of this step, and list the files written."""
+    def finish(self) -> None:
+        """Write the record of this step, which lists the files written."""
         record = {
             "step": self.name,
             "notebook": self.notebook,
@@ -216,9 +218,6 @@ class Step:
                 (self.results.root / name).unlink(missing_ok=True)
         write_json(path, record | self.notes)
         shutil.rmtree(self.results.parts(self.name), ignore_errors=True)
-        folder = self.results.root.parent
-        shown = [*dict.fromkeys(self.files), path]
-        return pd.DataFrame({"written": [str(one.relative_to(folder)) for one in shown]})
 
 
 def check_run(notebook: str, given: dict[str, Any]) -> tuple[parameters.Parameters, config.Profile]:
@@ -244,7 +243,7 @@ def begin(notebook: str, namespace: dict[str, Any]) -> Step:
 
 
 def set_display() -> None:
-    """Show tables of a notebook with all their columns, and with a dash where there is no value."""
+    """Show tables with all columns, few rows, and a dash where there is no value."""
     from IPython import get_ipython
 
     pd.set_option("display.max_colwidth", None)
@@ -254,10 +253,12 @@ def set_display() -> None:
 
 
 def _as_html(frame: pd.DataFrame) -> str:
-    """As pandas shows a table in a notebook, but for the dashes."""
-    long = len(frame) > pd.get_option("display.max_rows")
-    rows = pd.get_option("display.min_rows") if long else None
-    return frame.to_html(na_rep="–", max_rows=rows, notebook=True, show_dimensions="truncate")
+    """The first rows as pandas shows a table, but for the dashes, and where the whole is."""
+    shown = frame.head(MOST_ROWS).to_html(na_rep="–", notebook=True)
+    if len(frame) <= MOST_ROWS:
+        return shown
+    place = f"; the whole: <code>{frame.attrs['whole']}</code>" if "whole" in frame.attrs else ""
+    return f"{shown}<p>The first {MOST_ROWS} of {len(frame)} rows{place}</p>"
 
 
 def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: str) -> None:

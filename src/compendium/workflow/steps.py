@@ -114,14 +114,14 @@ def _read_explaining(graph: Graph, *run: Any) -> list[Path]:
     return [*graph.tables(run[:1]), *graph.trained([run[:3]])]
 
 
-def _read_judged(paper: str, judge: Judge, trained: bool = False) -> Callable[[Graph], list[Path]]:
-    """What a judge of stored explanations reads. trained: the models, too."""
+def _read_judged(paper: str, judge: Judge) -> Callable[[Graph], list[Path]]:
+    """What a judge of stored explanations reads, and the models, of which it asks one at least."""
 
     def read(graph: Graph) -> list[Path]:
         runs = graph.profile.explained_runs(judge)
         return [
             *graph.explanations(runs),
-            *(graph.trained(runs) if trained else []),
+            *graph.trained(runs),
             *graph.accuracies(runs),
             *graph.tables_of(runs),
             *graph.reported(paper),
@@ -283,7 +283,7 @@ STEPS = (
         "faithfulness",
         "06_zhao2023",
         runs=_judging("faithfulness"),
-        reads=_read_judged("zhao", "faithfulness", trained=True),
+        reads=_read_judged("zhao", "faithfulness"),
         settings=lambda graph: [
             *_judged_settings("zhao2023", "faithfulness", "explain")(graph),
             _erasure(graph, _runs("faithfulness")(graph)),

@@ -148,6 +148,11 @@ def tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) -
     return "; ".join(shown[:1] if first else shown)
 
 
+def say_together(*said: str) -> BoldSentence:
+    """The answer to a notebook's question, of sentences on several tables."""
+    return BoldSentence(" ".join(one for one in said if one != NOTHING) or NOTHING)
+
+
 @sentence
 def say_verdicts(claims: pd.DataFrame) -> str:
     """How many conclusions got which verdict, and the one that is contradicted most clearly."""

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compendium import corpora
-from compendium.config import Profile, Run
+from compendium.config import Judge, Profile, Run
 from compendium.papers.common.runs import kept_for_run
 from compendium.project import Results
-from compendium.workflow.step import set_threads
+from compendium.workflow.step import Step, set_threads
 
 if TYPE_CHECKING:  # claims are judged again without torch
     from attreval.models.scorer import Scorer
@@ -48,3 +48,10 @@ def open_run(results: Results, profile: Profile, run: Run) -> "Scorer":
     set_threads(profile.threads)
     budget = profile.explaining_of(run[0]).token_budget
     return Scorer(load_model_once(results, profile, *run), budget)
+
+
+def first_network(step: Step, judge: Judge, *trained_on: str) -> "Transformer | WordClassifier":
+    """The network of a judge's first run, of one trained on these tasks if there is one."""
+    runs = step.profile.explained_runs(judge)
+    run = min(runs, key=lambda run: step.profile.read_by(run[0]) not in trained_on)
+    return load_model(step.results, step.profile, *run)

@@ -50,6 +50,8 @@ def agreement_summary(step: Step, **tables: pd.DataFrame) -> Iterator[Row]:
         yield from _mean(task, "all_six", part.agreement[part.group == "all six"])
     for task, part in _by_task(tables.get("lengths")):
         by_k = part.pivot_table(index="length", columns="k", values="agreement")
+        # beyond their length, the shortest texts are selected whole
+        by_k = by_k.loc[:, : by_k.index.min()]
         rises = (by_k.iloc[:, -1] - by_k.iloc[:, 0]) / max(1, by_k.shape[1] - 1)  # with each k
         for word, length in (("short", rises.index.min()), ("long", rises.index.max())):
             yield task, word, "", length
@@ -108,6 +110,14 @@ say_pairs = _of_summary(
     "At k = {shown_k.value:.0f} on {task}, {pairs_highest.name} agree most, "
     "{pairs_highest.value:.2f}, and {pairs_lowest.name} least, {pairs_lowest.value:.2f}",
     "; pairs with random scores reach {pairs_random.value:.2f}",
+)
+say_answer = _of_summary(
+    "At k = {shown_k.value:.0f} on {task}, the agreement of two methods is "
+    "{pairs_lowest.value:.2f} to {pairs_highest.value:.2f}, depending on the pair (with random "
+    "scores {pairs_random.value:.2f}), and that of a method with people {people_lowest.value:.2f} "
+    "to {people_highest.value:.2f} (of random scores {people_random.value:.2f}). A k of its own "
+    "for each explanation brings "
+    "{closer_pairs.value:.0f} of {pairs.value:.0f} pairs of methods closer together"
 )
 say_lengths = _of_summary(
     "on {task} each further token raises agreement by {short_rise.value:.3f} in texts of about "

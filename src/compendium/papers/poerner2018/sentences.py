@@ -10,6 +10,7 @@ from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.method_style import name_method
 from compendium.papers.common.sentences import BoldSentence, farthest, list_rows, of_row, sentence
 from compendium.papers.common.style import name_run
+from compendium.papers.poerner2018.figures import WORDS
 
 KINDS = {  # what a block of hits is about
     "topics": "sentences on a topic",
@@ -30,6 +31,22 @@ def say_pointing(blocks: pd.DataFrame) -> str:
     )
     shown = list_rows(said, known.assign(about=known.block.map(KINDS)), ", ")
     return shown and f"By mean hits over models, the methods that point best are {shown}"
+
+
+@sentence
+def say_how_often(summary: pd.DataFrame) -> str:
+    """The mean share of hits over methods and models by kind of evidence, beside a random word."""
+    part = summary[(summary.condition == "all") & ~summary.method.isin(BASELINES[1:])]
+    by_chance = part.method == BASELINES[0]
+    means = part.groupby(["metric", by_chance], sort=False).accuracy.mean()
+    shown = [
+        f"{WORDS[metric]} {own:.2f} (a random word {chance:.2f})"
+        for metric, own, chance in means.unstack().reindex(columns=[False, True]).itertuples()
+    ]
+    return (
+        "Over all methods and models, the highest score lies where it must in these shares of the "
+        f"texts: {', '.join(shown)}"
+    )
 
 
 @sentence

@@ -56,6 +56,14 @@ CORPORA = {"snli": "SNLI", "fever": "FEVER"}
 NO_FORM = "-"
 
 
+def by_titles(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with titles of techniques and types, to be shown.
+
+    The type of random units is the technique that has as many.
+    """
+    return table.replace({"technique": TECHNIQUE_TITLES, "type": TYPE_TITLES | TECHNIQUE_TITLES})
+
+
 def model_family(spec: ModelSpec) -> str:
     """encoder or encoder-decoder, by the architecture, or by the name of the weights.
 
