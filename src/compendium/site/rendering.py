@@ -65,10 +65,10 @@ EXPLORER = {  # of _quarto.yml, where a run has explained texts
     "project": {"resources": [PAGE]},
     "website": {"navbar": {"left": [{"text": "Explorer", "href": PAGE}]}},
 }
-EXPLORED = f"- [Explore single texts]({PAGE}): any two methods, and what each judge says of them\n"
+EXPLORED = f"[Explore single texts]({PAGE}): any two methods, and what each judge says of them.\n"
 NOT_EXPLORED = (
-    "- Single texts, any two methods beside each other: `attreval explore`, for a run of your own "
-    "(a committed run holds no texts)\n"
+    "Single texts, any two methods beside each other: `attreval explore`, for a run of your own "
+    "(a committed run holds no texts).\n"
 )
 
 
