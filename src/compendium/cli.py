@@ -140,6 +140,15 @@ def notebook(
     print(f"{run_notebook(name, given)}\n", end="")  # at once, as `say` does
 
 
+@command("stage")
+def stage_command(profile: ShownName = None, committed: Committed = False) -> None:
+    """Put a run's notebooks, tables and numbers where pages read them, for `quarto render`."""
+    from compendium.site.rendering import stage
+
+    name, results, _ = _find_results(profile, committed)
+    stage(name, results)
+
+
 @command("render")
 def render_command(
     profile: ShownName = None,

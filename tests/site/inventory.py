@@ -147,7 +147,7 @@ def read_included(path: Path, home: Path) -> str:
             encoding="utf-8"
         )
 
-    pattern = re.compile(r"^\{\{<\s*include\s+(\S+)\s*>\}\}\s*$", re.M)
+    pattern = re.compile(r"^\{\{<\s*(?:include|made)\s+(\S+)\s*>\}\}\s*$", re.M)
     while pattern.search(text):
         text = pattern.sub(paste, text)
     return text

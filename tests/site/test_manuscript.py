@@ -48,9 +48,7 @@ def test_every_section_is_on_one_page():
 
 def test_every_table_and_every_figure_of_a_notebook_is_on_one_page():
     tables = [
-        name
-        for text in WHOLE.values()
-        for name in re.findall(r"include tables/_([\w-]+)\.md", text)
+        name for text in WHOLE.values() for name in re.findall(r"made tables/_([\w-]+)\.md", text)
     ]
     # of the run itself, and of paper/claims.yml
     made = {
@@ -71,7 +69,7 @@ def test_the_paper_is_short_and_leads_to_every_supplement():
     for name in SUPPLEMENTS:
         assert f"]({name}.qmd" in paper
         assert "](index.qmd" in WHOLE[name]
-    assert "include tables/" not in paper
+    assert "made tables/" not in paper
     words = len(re.sub(r"\{\{<.*?>\}\}|\]\(.*?\)", "x", paper).split())
     assert words < 5500, f"{words} words are more than fifteen pages with their figures hold"
 

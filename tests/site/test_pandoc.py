@@ -158,7 +158,7 @@ def test_numbers_includes_and_embeds_are_filled_in(tmp_path):
         tmp_path,
         paper__index="A {{< var train.snli.accuracy >}}, B {{<var train.snli.rows>}}.\n\n"
         "{{< include sections/one.qmd >}}\nZ\n",
-        paper__sections__one="One.\n\n{{< include tables/_two.qmd >}}\n\n{{< embed "
+        paper__sections__one="One.\n\n{{< made tables/_two.qmd >}}\n\n{{< embed "
         "notebooks/n.ipynb#cell "
         ">}}\n",
         paper__tables___two="{{< include /three.qmd >}}",
@@ -180,7 +180,7 @@ def test_mistakes_name_file_line_and_what_would_work(tmp_path):
             "x {{< var train.snli.acuracy >}}",
             r"page\.qmd:3: no number 'train\.snli\.acuracy'.*mean train\.snli\.acc",
         ),
-        ("{{< vra x >}}", r"page\.qmd:3: unknown shortcode 'vra'.*embed, include, var"),
+        ("{{< vra x >}}", r"page\.qmd:3: unknown shortcode 'vra'.*embed, include, made, var"),
         ("so {{< include page.qmd >}}", r"page\.qmd:3: .*alone on its line"),
         ("so {{< embed n.ipynb#x >}}", r"page\.qmd:3: .*alone on its line"),
         (

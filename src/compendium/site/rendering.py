@@ -5,7 +5,7 @@ _variables.yml): paths in a page cannot be parameters. The explorer's page is ma
 both routes copy it as it is, with _explorer.yml, which puts it into the menu; neither is there for
 a run without texts. So are the pages that come from the package's own docstrings and registries,
 which say the same in every profile. Quarto renders where it is installed, else pandoc: same pages,
-same sources. The PDF and the JATS are always by pandoc.
+same sources, one look (paper/styles.css). The PDF and the JATS are always by pandoc.
 """
 
 import re
@@ -42,6 +42,7 @@ from compendium.site.pictures import (
 from compendium.site.quotes import outputs_of
 from compendium.site.reference import methods_markdown, metrics_markdown, python_markdown
 from compendium.site.tables import (
+    cell_title,
     csv_files,
     html_with_titles,
     read_declarations,
@@ -59,17 +60,15 @@ VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
 MISSING_TABLE = f"| |\n|:--|\n| This table is {NOT_HERE}. |\n"
 STUDY = "08_joint_crossed"
 ROUTES = ("auto", "quarto", "pandoc")
-# A page that is opened as a file may load none; without them it works the same wherever it lies.
-MODULES = re.compile(rb'<script\b[^>]*\btype="module"[^>]*></script>\s*')
 NOT_RECORDED = "not recorded"
 EXPLORER = {  # of _quarto.yml, where a run has explained texts
     "project": {"resources": [PAGE]},
     "website": {"navbar": {"left": [{"text": "Explorer", "href": PAGE}]}},
 }
-EXPLORED = f"- [Explore single texts]({PAGE}): any two methods, and what each judge says of them\n"
+EXPLORED = f"[Explore single texts]({PAGE}): any two methods, and what each judge says of them.\n"
 NOT_EXPLORED = (
-    "- Single texts, any two methods beside each other: `attreval explore`, for a run of your own "
-    "(a committed run holds no texts)\n"
+    "Single texts, any two methods beside each other: `attreval explore`, for a run of your own "
+    "(a committed run holds no texts).\n"
 )
 
 
@@ -106,10 +105,9 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     variables, beside = _read_variables(profile, results, tables)
     explorer = write_page(results)
     cells = read_cells(tables)
-    names = sorted(sources)
-    copies = {name: _for_readers(sources[name]) for name in names}
+    copies = {name: _for_readers(name, path) for name, path in sorted(sources.items())}
     texts = {
-        "_notebooks.md": "".join(_list_notebook(sources[name]) for name in names),
+        "_notebooks.md": _list_notebooks(sources),
         "_other-runs.md": beside,
         "_explorer.md": EXPLORED if explorer else NOT_EXPLORED,
         "_second-reading.md": _second_reading(results.tables),
@@ -184,9 +182,36 @@ def _declared_tables(
     return texts
 
 
-def _list_notebook(path: Path) -> str:
-    title = escape(read_notebook(path).title)
-    return f"- [{escape(path.stem)}](notebooks/{path.name}): {title}\n"
+def _list_notebooks(sources: dict[str, Path]) -> str:
+    """A line for each notebook, and below it one for each task that it ran on."""
+    lines: list[str] = []
+    last: list[str] = []
+    for name, path in sorted(sources.items()):
+        stem, several, _ = name.removesuffix(".ipynb").partition("-")
+        lead, title = f"- **{escape(stem)}**. ", escape(read_notebook(path).title)
+        if not several:
+            lines.append(f"{lead}[{title}](notebooks/{name})")
+            continue
+        if lead + title not in lines:
+            lines.append(lead + title)
+            last = []
+        run = name_run(name)
+        new = [part for at, part in enumerate(run, 1) if run[:at] != last[:at]]
+        link = f"[{escape(' / '.join(run[1:] if new == run else new))}](notebooks/{name})"
+        if new == run:
+            lines.append(f"  - {escape(run[0])}: {link}")
+        else:
+            lines[-1] += f" · {link}"
+        last = run
+    return "\n".join(lines) + "\n"
+
+
+def name_run(name: str) -> list[str]:
+    """What tells a run from others of its notebook: titles of task and model, seed and part."""
+    parts = name.removesuffix(".ipynb").split("-")[1:]
+    named = [re.sub(r"^(?=\d+$)", "part ", cell_title("", part)) for part in parts]
+    named = [re.sub(r"^s(?=\d+$)", "seed ", part) for part in named]
+    return [CONTROLS, *named] if name.startswith(f"{CONTROLS}_") else named
 
 
 def _read_variables(
@@ -225,10 +250,19 @@ def reference_pages(bibliography: Path) -> dict[str, str]:
     }
 
 
-def _for_readers(path: Path) -> str:
-    """An executed notebook with titles in its tables, without traces of the machine, or links."""
+def _for_readers(name: str, path: Path) -> str:
+    """An executed notebook with titles in its tables, without traces of the machine, or links.
+
+    Its title starts with what tells the run from others. Quarto embeds a cell by its id before it
+    looks for a label, so none is both.
+    """
     node = nbformat.read(path, as_version=4)
     strip_run(node)
+    for at, cell in enumerate(node.cells, 1):
+        cell.id = f"at-{at}"
+    if run := name_run(name):
+        first = node.cells[0]
+        first.source = re.sub(r"^#(?= )", f"# {escape(' / '.join(run))} ·", first.source, count=1)
     for _, output in outputs_of(node, path.stem):
         # for HTML, Quarto loads scripts from afar
         if html := output.get("data", {}).pop("text/html", None):
@@ -340,13 +374,9 @@ def render_site(profile: str, route: str = "auto", results: Results | None = Non
     with replace_folder(home / "_site") as folder:
         if quarto:
             command = [quarto, "render", str(home), "--output-dir", folder.name]
-            done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
-            if done.returncode or not (folder / "index.html").exists():
-                raise ReportError(
-                    f"quarto render ended with {done.returncode}:\n{done.stderr.strip()[-4000:]}"
-                )
-            for page in folder.rglob("*.html"):
-                page.write_bytes(MODULES.sub(b"", page.read_bytes()))
+            status = subprocess.call(command, cwd=home)
+            if status or not (folder / "index.html").exists():
+                raise ReportError(f"quarto render ended with {status}, as it says above")
         else:
             for address, data in sorted(build_site(home).items()):
                 path = folder / address

@@ -1,8 +1,8 @@
 """Shortcodes of a page: its includes, numbers and embedded outputs, filled in.
 
-Only three shortcodes exist, with Quarto's meaning: `include` (alone on a line, its path relative to
-the page that is rendered, or to the project where it starts with a slash), `var`, and `embed`
-(alone on a line).
+Only four shortcodes exist, as in Quarto: `include` (alone on a line, its path relative to the page
+that is rendered, or to the project where it starts with a slash), `made`, which is an include of
+what staging makes (_extensions/made), `var`, and `embed` (alone on a line).
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 from compendium.site.markdown import ReportError, hint
 
 SHORTCODE = re.compile(r"\{\{<\s*(\S+)\s*(.*?)\s*>\}\}")
-KNOWN = ("embed", "include", "var")
+KNOWN = ("embed", "include", "made", "var")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Page:
             try:
                 found = SHORTCODE.fullmatch(text.strip())
                 name, argument = found.groups() if found else ("", "")
-                if name == "include":
+                if name in ("include", "made"):
                     yield from self._include(argument, (*above, path))
                 elif name == "embed":
                     for made in self._embed_cell(argument).splitlines():
