@@ -26,7 +26,7 @@ ENVS := benchmarks/.envs
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 12
 
-report: $(READY)  ## fetch the corpora, run PROFILE (quick), render the site
+report: $(READY)  ## fetch the corpora, run PROFILE (quick), render the site, say in a line how many numbers are as committed (others fail nothing: attreval verify does)
 	@$(BIN)/attreval run --profile $(PROFILE)
 
 test: $(READY)  ## all tests: units, properties, golden values, the smoke workflow, the site in a browser

@@ -1,7 +1,8 @@
-"""Commands of the study: fetch, run, plan, notebook, render, publish, explore, claims, doctor."""
+"""The study's commands: fetch run plan notebook render publish explore claims verify doctor."""
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,7 +27,6 @@ ShownName = Annotated[
 Committed = Annotated[
     bool, typer.Option(help="a committed run, as happens where there is no other")
 ]
-OWN = "quick"  # the profile of a run here, where none is named
 
 
 @command("fetch")
@@ -73,6 +73,7 @@ def run_command(
     """Bring results and site up to date; what follows -- goes to snakemake."""
     from compendium import project
     from compendium.config import load_profile, path_of
+    from compendium.site.verify import NothingToCompareError, verify_run
     from compendium.workflow.run_snakemake import is_dry, run_workflow
 
     settings = load_profile(profile)
@@ -89,6 +90,8 @@ def run_command(
     if not is_dry(context.args):
         print(f"results: {project.results(settings.name).root}")
         print(f"site:    {project.home() / '_site' / 'index.html'}")
+        with suppress(NothingToCompareError):
+            print(f"beside the committed run: {verify_run(settings.name).line}")
 
 
 @command()
@@ -156,6 +159,7 @@ def render_command(
     committed: Committed = False,
 ) -> None:
     """Stage a run's notebooks, tables and numbers, and render the site into _site/."""
+    from compendium.site.committed import OWN
     from compendium.site.rendering import render_site
     from compendium.workflow.manifest import make_manifest
 
@@ -168,13 +172,13 @@ def render_command(
 def _find_results(profile: str | None, committed: bool) -> tuple[str, "Results", bool]:
     """(name, results, whether they are this machine's): of a run here, else the committed ones.
 
-    Where no profile is named: of OWN here, else of the main committed run. committed: whether a
+    Where no profile is named: of quick here, else of the main committed run. committed: whether a
     committed run is asked for.
     """
     from compendium import config, project
     from compendium.site import committed as runs
 
-    name = config.load_profile(profile or OWN).name
+    name = config.load_profile(profile or runs.OWN).name
     results = project.results(name)
     there = runs.committed_runs()
     shown = name if profile else next(iter(there), runs.MAIN)
@@ -267,6 +271,38 @@ def claims(
         print(for_people(table))
     if differing:
         raise ValueError(f"these claims come out otherwise than they are kept: {differing}")
+
+
+@command()
+def verify(
+    profile: ProfileName = "quick",
+    as_json: AsJson = False,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="its cells alone: a name such as 03_overview_models, or 05_*; repeatable"
+        ),
+    ] = None,
+) -> None:
+    """A run's numbers and verdicts beside those of its committed run; fails where they differ.
+
+    With 0 if all are as committed, or within tolerance; with 1 if not, with 2 if there is nothing
+    to compare.
+    """
+    from compendium.config import load_profile
+    from compendium.site.verify import verify_run
+
+    found = verify_run(load_profile(profile).name, table or [])
+    if as_json:
+        counts = found.counts("table").to_dict("records")
+        print_json({"summary": found.line, "tables": counts, "verdicts": found.turned})
+    else:
+        shown = found.otherwise if table else found.tables_otherwise
+        for rows in (shown.to_dict("records"), found.turned):
+            if rows:
+                print_rows(rows)
+        print(found.line)
+    sys.exit(not found.as_committed)
 
 
 @command()

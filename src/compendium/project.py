@@ -123,6 +123,11 @@ class Results:
         """What the steps that have run were given and took."""
         return [read_json(path) for path in sorted(self.steps.glob("[!.]*.json"))]
 
+    def facts(self) -> dict[str, Any]:
+        """The manifest; empty where there is none, as before the site is made."""
+        path = self.root / "manifest.json"
+        return read_json(path) if path.exists() else {}
+
     def model(self, *run: object) -> Path:
         """The folder of a trained model. run: here and below task, model and seed."""
         return self.root / "models" / run_name(*run)

@@ -17,10 +17,14 @@ from reference import CHECKOUT
 
 from compendium import config
 from compendium.papers.common.claims import scorecard
+from compendium.project import Results
+from compendium.site.verify import State, compare_runs, compare_tables, turned_verdicts
 from compendium.workflow.run_snakemake import lock_results
 
 pytestmark = pytest.mark.workflow
-CLAIMS = CHECKOUT / "tests" / "golden" / "smoke_claims.json"
+QUICK = CHECKOUT / "results" / "reference" / "quick"
+# what smoke says of planted models, and its claims
+KEPT = Results(CHECKOUT / "tests" / "golden" / "smoke")
 DRIFT = (
     0.02  # by which a value of the smoke profile may differ from one kind of processor to another
 )
@@ -110,8 +114,9 @@ def test_tables_hold_what_the_profile_asks_for(finished):
 
 
 def test_no_claim_has_drifted_from_the_committed_scorecard(finished):
-    """Kept by `attreval claims --profile smoke --json > tests/golden/smoke_claims.json`."""
-    kept = pd.DataFrame(json.loads(CLAIMS.read_text(encoding="utf-8"))).set_index("claim")
+    """Kept by `attreval claims --profile smoke --json > tests/golden/smoke/claims.json`."""
+    rows = json.loads((KEPT.root / "claims.json").read_text(encoding="utf-8"))
+    kept = pd.DataFrame(rows).set_index("claim")
     found = scorecard(finished.results / "tables").set_index("claim")
     assert list(found.index) == list(kept.index)
     # models that learn nothing are void for a part
@@ -122,8 +127,25 @@ def test_no_claim_has_drifted_from_the_committed_scorecard(finished):
         assert list(ours.isna()) == list(theirs.isna()), name
         moved = found.index[~np.isclose(ours, theirs, rtol=0, atol=DRIFT, equal_nan=True)]
         assert len(moved) <= len(kept) // MOVED, f"{name} moved: {list(moved)}"
-    moved = found.verdict[found.verdict != kept.verdict]
-    assert moved.empty, f"verdicts moved: {moved.to_dict()}"
+    assert not turned_verdicts(rows, Results(finished.results), KEPT)
+
+
+def test_what_is_the_same_everywhere_is_as_committed(finished):
+    """Data and algebra beside the committed run of quick, where smoke has the same corpora and
+    networks of that kind; planted tables, which hang on how many texts are planted, beside
+    tests/golden/smoke.
+    """
+    tables = finished.results / "tables"
+    data = compare_tables(tables / "01_data_corpora.csv", QUICK / "tables" / "01_data_corpora.csv")
+    name = "04_poerner2018_same_word.csv"
+    algebra = compare_tables(tables / name, QUICK / "tables" / name)
+    algebra = algebra[algebra.column != "instances"]
+    for cells, count in ((data, 56), (algebra, 4)):
+        known = cells[cells.here.notna()]
+        assert len(known) == count and set(known.state) == {State.EQUAL}, known.to_string()
+    planted = compare_runs(Results(finished.results), KEPT, ["09_planted_*"])
+    assert planted.as_committed, planted.otherwise.to_string()
+    assert len(planted.cells) > 1000
 
 
 def test_executed_notebooks_show_figures_and_no_errors(finished):

@@ -22,6 +22,7 @@ from compendium.site.committed import (
     LEAD,
     MAIN,
     claims_json,
+    committed,
     committed_runs,
     link_line,
 )
@@ -33,6 +34,7 @@ from compendium.site.fidelity import (
     reason_of,
 )
 from compendium.site.quotes import corpus_texts, machine_facts, printed_by_papers, refuse_quotes
+from compendium.site.rendering import EMBED
 
 MOST_BYTES = 45_000_000
 
@@ -196,6 +198,31 @@ def test_notebooks_and_their_table_link_to_the_copies(runs):
 def test_commands_name_rules_of_the_workflow():
     assert all(STEP_OF[paper].judge for paper in PAPERS)
     assert {paper for paper in PAPERS} == {claim.paper for claim in read_claims()}
+
+
+def test_the_manifest_for_codecheckers_lists_what_the_pages_show_of_quick():
+    """Each file is there, and nothing else is claimed: claims, printed tables, shown figures."""
+    text = (CHECKOUT / "codecheck.yml").read_text(encoding="utf-8")
+    said = yaml.safe_load(text)
+    assert text.startswith("---\n")  # the specification asks for it
+    assert said["version"] == "https://codecheck.org.uk/spec/config/2.0/"
+    cited = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert said["paper"]["authors"] == [{"name": one["name"]} for one in cited["authors"]]
+    paper = (CHECKOUT / "paper" / "index.qmd").read_text(encoding="utf-8")
+    assert f"title: {said['paper']['title']}\n" in paper
+    listed = [one["file"] for one in said["manifest"]]
+    assert all((CHECKOUT / name).is_file() for name in listed) and len(listed) == len(set(listed))
+    assert all(one["comment"] for one in said["manifest"])
+    run = committed("quick")
+    declared = yaml.safe_load((CHECKOUT / "paper" / "tables.yml").read_text(encoding="utf-8"))
+    shown = [run.root / "claims.json"]
+    for table in declared.values():
+        sources = table["source"] if isinstance(table["source"], list) else [table["source"]]
+        shown += [path for source in sources for path in run.tables.glob(source)]
+    for page in (CHECKOUT / "index.qmd", *(CHECKOUT / "paper").rglob("*.qmd")):
+        for stem, label in EMBED.findall(page.read_text(encoding="utf-8")):
+            shown += run.figures.glob(f"{stem}_{label}.png")
+    assert set(listed) == {path.relative_to(CHECKOUT).as_posix() for path in shown}
 
 
 def test_what_is_at_work_is_in_no_commit():

@@ -54,6 +54,7 @@ def test_every_table_and_every_figure_of_a_notebook_is_on_one_page():
     made = {
         "notebooks",
         "other-runs",
+        "this-machine",
         "second-reading",
         "beside",
     }

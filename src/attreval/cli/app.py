@@ -20,7 +20,7 @@ WIDEST = 10_000  # columns of what goes to a file: a row is a line there
 LINE_START = "ATTREVAL_IN_WORKFLOW"
 # modules whose CATALOGUES say what there is; the study adds its own
 CATALOGUES = ["attreval.api.catalogue"]
-STUDY = ("run", "plan", "fetch", "claims", "explore", "render", "publish", "doctor")
+STUDY = ("run", "plan", "fetch", "claims", "explore", "render", "publish", "verify", "doctor")
 AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 app = typer.Typer(
     name="attreval",
@@ -32,7 +32,10 @@ app = typer.Typer(
 
 
 def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Print errors that people can act on as one message, without a traceback, and exit with 1."""
+    """Print errors that people can act on as one message, without a traceback, and exit.
+
+    With 1, or the error's own `status`.
+    """
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
@@ -41,7 +44,7 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
         except (ValueError, OSError, RuntimeError, ImportError) as error:
             for line in f"error: {error}".splitlines():
                 print(os.environ.get(LINE_START, "") + line, file=sys.stderr)
-            raise typer.Exit(1) from None
+            raise typer.Exit(getattr(error, "status", 1)) from None
         except KeyboardInterrupt as stop:
             print(f"interrupted{stop}", file=sys.stderr)
             raise typer.Exit(130) from None

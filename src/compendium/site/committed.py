@@ -1,11 +1,10 @@
-"""Committed runs: where they lie, links to their notebooks, and verdicts that differ there.
+"""Committed runs: where they lie, and links to their notebooks.
 
 And a run's files as they are committed: smaller, without corpus texts, with nothing of the machine.
 """
 
 import base64
 import io
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +16,7 @@ import pandas as pd
 from attreval.core.tables import write_text, write_whole
 from compendium import project
 from compendium.papers.common.claims import scorecard
-from compendium.papers.common.verdicts import Verdict
 from compendium.project import Results, step_name
-from compendium.site.markdown import pipe_table, with_minus
 from compendium.site.pictures import SHOWS_TEXT, has_claims, say_no_figure
 from compendium.site.quotes import outputs_of
 from compendium.site.tables import html_with_titles
@@ -29,8 +26,8 @@ CONTROLS = "controls"
 # profile -> folder below results/reference, the main run first
 COMMITTED = {"reference": "full", "quick": "quick", CONTROLS: "controls"}
 MAIN = next(iter(COMMITTED))  # which the site shows
+OWN = "quick"  # the profile of a run here, where none is named
 ELSEWHERE = "elsewhere.json"
-ALONE = "No other run is committed."
 LEAD = "**Executed:**"  # begin lines of a notebook's first cell
 SOURCE = "**Source:**"
 ROW = re.compile(
@@ -144,61 +141,6 @@ def without_links(source: str) -> str:
     return "\n".join(lines).rstrip()
 
 
-def other_runs(profile: str, results: Results) -> tuple[str, str]:
-    """A sentence on how many verdicts differ from the committed runs', and a table of them.
-
-    A committed run that has the same claims, to the digit, is the run itself. A conclusion that
-    only one of two runs tests is none on which they differ.
-    """
-    said = claims_json(results.tables)
-    here = _judged(said)
-    there = {}
-    for name, run in committed_runs().items():
-        claims = (run.root / "claims.json").read_text(encoding="utf-8")
-        if claims != said and (judged := _judged(claims)):
-            there[name] = judged
-    if not here or not there:
-        return ALONE, f"| |\n|:--|\n| {ALONE} |\n"
-    sentences = []
-    differing = set()
-    for name, other in there.items():
-        both = here.keys() & other.keys()
-        turned = {claim for claim in both if here[claim]["verdict"] != other[claim]["verdict"]}
-        differing |= turned
-        sentences.append(
-            f"of the {len(both)} conclusions that both test, {len(turned)} have another verdict "
-            f"in the committed run of profile {name}"
-        )
-    text = "; ".join(sentences) + "."
-    headers = ["paper", "conclusion", f"this run ({profile})"]
-    headers += [f"committed run ({name})" for name in there]
-    rows = []
-    for claim, row in here.items():
-        if claim in differing:
-            cells = [_describe_claim(run.get(claim)) for run in (here, *there.values())]
-            rows.append([row["paper"].rstrip("0123456789").capitalize(), row["statement"], *cells])
-    if not rows:
-        rows = [["", "no conclusion has another verdict", "", *("" for _ in there)]]
-    return text[0].upper() + text[1:], pipe_table(headers, rows, ["left"] * len(headers))
-
-
-def _judged(claims: str) -> dict[str, dict]:
-    """The conclusions that a run tests, by id. claims: a claims.json."""
-    tested = {}
-    for row in json.loads(claims):
-        if row["verdict"] != Verdict.UNTESTABLE and row["value"] is not None:
-            tested[row["claim"]] = row
-    return tested
-
-
-def _describe_claim(row: dict | None) -> str:
-    """Value, interval, texts and verdict; a dash where the run does not test the conclusion."""
-    if row is None:
-        return "–"
-    number = with_minus(f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]")
-    return f"{number}, {row['texts']:.0f} texts: {row['verdict']}"
-
-
 def _only(files: Iterable[Path], suffix: str) -> list[Path]:
     return sorted(path for path in files if path.suffix == suffix)
 
@@ -218,9 +160,14 @@ def copy_tables(files: Sequence[Path], copy: Results, quoted: Quoted) -> list[st
         else:
             text = path.read_text(encoding="utf-8")
             if size > LONG_BYTES and "_claims" not in path.stem:
-                text = LONG_NUMBER.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text)
+                text = cut_numbers(text)
             (copy.tables / path.name).write_text(text, encoding="utf-8")
     return said
+
+
+def cut_numbers(text: str) -> str:
+    """A table with so many digits of each fraction as long tables are committed with."""
+    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text)
 
 
 def copy_values(files: Sequence[Path], copy: Results) -> None:

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pandas as pd
@@ -25,7 +26,7 @@ from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
 from compendium.papers.common.verdicts import Verdict
 from compendium.project import Results, replace_folder
 from compendium.site.beside import parts_markdown, parts_table, read_cells
-from compendium.site.committed import CONTROLS, MAIN, committed, other_runs, strip_run
+from compendium.site.committed import CONTROLS, MAIN, OWN, committed, strip_run
 from compendium.site.dumbbells import draw_beside
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
 from compendium.site.pandoc_route.documents import make_jats, make_pdf
@@ -51,6 +52,7 @@ from compendium.site.tables import (
     replace_keys,
     table_markdown,
 )
+from compendium.site.verify import machine_markdown, other_runs
 from compendium.workflow.manifest import JUDGES
 
 # the text is written for these: what is missing is an error; in a run of one's own it is named
@@ -109,6 +111,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     texts = {
         "_notebooks.md": _list_notebooks(sources),
         "_other-runs.md": beside,
+        "_this-machine.md": machine_markdown(profile if results.root == own.root else OWN),
         "_explorer.md": EXPLORED if explorer else NOT_EXPLORED,
         "_second-reading.md": _second_reading(results.tables),
         "_beside.md": parts_markdown(parts_table(cells)),
@@ -219,7 +222,7 @@ def _read_variables(
 ) -> tuple[dict[str, str], str]:
     """The texts of numbers by dotted key, and a table of verdicts that differ in other runs."""
     declared = read_declared_numbers(project.home() / "paper" / "numbers.yml")
-    variables = _run_facts(profile, results.root / "manifest.json")
+    variables = _run_facts(profile, results.facts())
     variables |= read_numbers(tables, declared)
     variables |= _count_verdicts(results.tables)
     variables["run.others"], beside = other_runs(profile, results)
@@ -279,9 +282,8 @@ def _remove_others(folder: Path, keep: set[str]) -> None:
             path.unlink()
 
 
-def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
+def _run_facts(profile: str, facts: dict[str, Any]) -> dict[str, str]:
     """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
-    facts = project.read_json(manifest) if manifest.exists() else {}
     told = {
         "run.profile": profile,
         "run.version": str(facts.get("attreval") or attreval.__version__),
