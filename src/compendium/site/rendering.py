@@ -11,6 +11,8 @@ same sources. The PDF and the JATS are always by pandoc.
 import re
 import shutil
 import subprocess
+from itertools import groupby, pairwise
+from os.path import commonprefix
 from pathlib import Path
 
 import nbformat
@@ -41,6 +43,7 @@ from compendium.site.pictures import (
 from compendium.site.quotes import outputs_of
 from compendium.site.reference import methods_markdown, metrics_markdown, python_markdown
 from compendium.site.tables import (
+    cell_title,
     csv_files,
     html_with_titles,
     read_declarations,
@@ -58,8 +61,6 @@ VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
 MISSING_TABLE = f"| |\n|:--|\n| This table is {NOT_HERE}. |\n"
 STUDY = "08_joint_crossed"
 ROUTES = ("auto", "quarto", "pandoc")
-# A page that is opened as a file may load none; without them it works the same wherever it lies.
-MODULES = re.compile(rb'<script\b[^>]*\btype="module"[^>]*></script>\s*')
 NOT_RECORDED = "not recorded"
 EXPLORER = {  # of _quarto.yml, where a run has explained texts
     "project": {"resources": [PAGE]},
@@ -105,10 +106,9 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     variables, beside = _read_variables(profile, results, tables)
     explorer = write_page(results)
     cells = read_cells(tables)
-    names = sorted(sources)
-    copies = {name: _for_readers(sources[name]) for name in names}
+    copies = {name: _for_readers(name, path) for name, path in sorted(sources.items())}
     texts = {
-        "_notebooks.md": "".join(_list_notebook(sources[name]) for name in names),
+        "_notebooks.md": _list_notebooks(sources),
         "_other-runs.md": beside,
         "_explorer.md": EXPLORED if explorer else NOT_EXPLORED,
         "_second-reading.md": _second_reading(results.tables),
@@ -180,9 +180,27 @@ def _declared_tables(
     return texts
 
 
-def _list_notebook(path: Path) -> str:
-    title = escape(read_notebook(path).title)
-    return f"- [{escape(path.stem)}](notebooks/{path.name}): {title}\n"
+def _list_notebooks(sources: dict[str, Path]) -> str:
+    """A line for each notebook, with links to its runs, each by what it has not from the last."""
+    lines = []
+    for stem, found in groupby(sorted(sources), lambda name: re.split(r"[-.]", name)[0]):
+        names = list(found)
+        title = escape(read_notebook(sources[names[0]]).title)
+        runs = [name_run(name) for name in names]
+        told = [run[len(commonprefix([last, run])) :] for last, run in pairwise([[], *runs])]
+        labels = [escape(" / ".join(one)) or title for one in told]
+        links = [f"[{label}](notebooks/{name})" for label, name in zip(labels, names, strict=True)]
+        lead = f"{title}: " if runs[0] else ""
+        lines.append(f"- **{escape(stem)}**. {lead}{' · '.join(links)}\n")
+    return "".join(lines)
+
+
+def name_run(name: str) -> list[str]:
+    """What tells a run from others of its notebook: titles of task and model, seed and part."""
+    parts = name.removesuffix(".ipynb").split("-")[1:]
+    named = [re.sub(r"^s(?=\d+$)", "seed ", cell_title("", part)) for part in parts]
+    named = [f"part {part}" if part.isdecimal() else part for part in named]
+    return [CONTROLS, *named] if name.startswith(f"{CONTROLS}_") else named
 
 
 def _read_variables(
@@ -221,10 +239,19 @@ def reference_pages(bibliography: Path) -> dict[str, str]:
     }
 
 
-def _for_readers(path: Path) -> str:
-    """An executed notebook with titles in its tables, without traces of the machine, or links."""
+def _for_readers(name: str, path: Path) -> str:
+    """An executed notebook with titles in its tables, without traces of the machine, or links.
+
+    Its title starts with what tells the run from others. Quarto embeds a cell by its id before it
+    looks for a label, so none is both.
+    """
     node = nbformat.read(path, as_version=4)
     strip_run(node)
+    for at, cell in enumerate(node.cells, 1):
+        cell.id = f"at-{at}"
+    if run := name_run(name):
+        first = node.cells[0]
+        first.source = re.sub(r"^#(?= )", f"# {escape(' / '.join(run))} ·", first.source, count=1)
     for _, output in outputs_of(node, path.stem):
         # for HTML, Quarto loads scripts from afar
         if html := output.get("data", {}).pop("text/html", None):
@@ -336,13 +363,9 @@ def render_site(profile: str, route: str = "auto", results: Results | None = Non
     with replace_folder(home / "_site") as folder:
         if quarto:
             command = [quarto, "render", str(home), "--output-dir", folder.name]
-            done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, cwd=home, check=False)
             if done.returncode or not (folder / "index.html").exists():
-                raise ReportError(
-                    f"quarto render ended with {done.returncode}:\n{done.stderr.strip()[-4000:]}"
-                )
-            for page in folder.rglob("*.html"):
-                page.write_bytes(MODULES.sub(b"", page.read_bytes()))
+                raise ReportError(f"quarto render ended with {done.returncode}, as it says above")
         else:
             for address, data in sorted(build_site(home).items()):
                 path = folder / address
