@@ -48,9 +48,7 @@ def test_every_section_is_on_one_page():
 
 def test_every_table_and_every_figure_of_a_notebook_is_on_one_page():
     tables = [
-        name
-        for text in WHOLE.values()
-        for name in re.findall(r"made tables/_([\w-]+)\.md", text)
+        name for text in WHOLE.values() for name in re.findall(r"made tables/_([\w-]+)\.md", text)
     ]
     # of the run itself, and of paper/claims.yml
     made = {

@@ -213,6 +213,7 @@ def notebook_markdown(notebook: Notebook, folder: str, assets: dict[str, bytes])
             blocks.append(source)
             continue
         code = fence(cell.source, f".{notebook.language}") if cell.source else ""
+        code = code and f"<details>\n<summary>Code</summary>\n\n{code}\n\n</details>"
         shown = [
             block for block in (code, outputs_markdown(cell, folder, assets, streams=True)) if block
         ]

@@ -5,14 +5,12 @@ _variables.yml): paths in a page cannot be parameters. The explorer's page is ma
 both routes copy it as it is, with _explorer.yml, which puts it into the menu; neither is there for
 a run without texts. So are the pages that come from the package's own docstrings and registries,
 which say the same in every profile. Quarto renders where it is installed, else pandoc: same pages,
-same sources. The PDF and the JATS are always by pandoc.
+same sources, one look (paper/styles.css). The PDF and the JATS are always by pandoc.
 """
 
 import re
 import shutil
 import subprocess
-from itertools import groupby, pairwise
-from os.path import commonprefix
 from pathlib import Path
 
 import nbformat
@@ -181,18 +179,27 @@ def _declared_tables(
 
 
 def _list_notebooks(sources: dict[str, Path]) -> str:
-    """A line for each notebook, with links to its runs, each by what it has not from the last."""
-    lines = []
-    for stem, found in groupby(sorted(sources), lambda name: re.split(r"[-.]", name)[0]):
-        names = list(found)
-        title = escape(read_notebook(sources[names[0]]).title)
-        runs = [name_run(name) for name in names]
-        told = [run[len(commonprefix([last, run])) :] for last, run in pairwise([[], *runs])]
-        labels = [escape(" / ".join(one)) or title for one in told]
-        links = [f"[{label}](notebooks/{name})" for label, name in zip(labels, names, strict=True)]
-        lead = f"{title}: " if runs[0] else ""
-        lines.append(f"- **{escape(stem)}**. {lead}{' · '.join(links)}\n")
-    return "".join(lines)
+    """A line for each notebook, and below it one for each task that it ran on."""
+    lines: list[str] = []
+    last: list[str] = []
+    for name, path in sorted(sources.items()):
+        stem, several, _ = name.removesuffix(".ipynb").partition("-")
+        lead, title = f"- **{escape(stem)}**. ", escape(read_notebook(path).title)
+        if not several:
+            lines.append(f"{lead}[{title}](notebooks/{name})")
+            continue
+        if lead + title not in lines:
+            lines.append(lead + title)
+            last = []
+        run = name_run(name)
+        new = [part for at, part in enumerate(run, 1) if run[:at] != last[:at]]
+        link = f"[{escape(' / '.join(run[1:] if new == run else new))}](notebooks/{name})"
+        if new == run:
+            lines.append(f"  - {escape(run[0])}: {link}")
+        else:
+            lines[-1] += f" · {link}"
+        last = run
+    return "\n".join(lines) + "\n"
 
 
 def name_run(name: str) -> list[str]:
