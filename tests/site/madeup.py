@@ -51,6 +51,7 @@ def copy_pages(home: Path) -> None:
         shutil.copy(PROJECT / name, home / name)
     staged = shutil.ignore_patterns("notebooks", "tables", "reference")
     shutil.copytree(PROJECT / "paper", home / "paper", ignore=staged)
+    shutil.copytree(PROJECT / "_extensions", home / "_extensions")
 
 
 def make_run(home: Path, profile: str = "smoke") -> None:
