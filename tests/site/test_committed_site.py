@@ -1,5 +1,8 @@
 """A clean clone has no run of its own: the site is made from the committed one."""
 
+import subprocess
+import sys
+
 import nbformat
 import pytest
 from madeup import copy_pages, make_run
@@ -116,3 +119,28 @@ def test_a_committed_run_is_rendered_where_there_is_no_other_or_it_is_asked_for(
         results = committed(shown) if shown else project.results("quick")
         assert calls.pop() == (shown or "quick", "auto", results), (own, words)
         assert (f"the committed run of {shown}" in done.output) == bool(shown)
+
+
+def test_before_quarto_renders_a_run_is_staged_once(clone, tmp_path):
+    """By the command that is installed, which is named where there is none."""
+
+    def before_quarto(path):
+        words = [sys.executable, clone / "paper" / "stage.py"]
+        return subprocess.run(
+            words, env={"PATH": str(path)}, capture_output=True, text=True, check=False
+        )
+
+    assert "`attreval stage`" in before_quarto(tmp_path / "nothing").stderr
+    command = tmp_path / "attreval"
+    command.write_text("#!/bin/sh\necho $1 in $PWD; echo {} > _variables.yml\n")
+    command.chmod(0o755)
+    assert before_quarto(tmp_path).stdout == f"stage in {clone}\n"
+    assert before_quarto(tmp_path).stdout == "", "what is staged stays"
+
+
+def test_a_committed_run_is_staged_by_a_command(clone, monkeypatch):
+    write_profile(clone, monkeypatch)
+    done = CliRunner().invoke(app, ["stage", *QUICK])
+    assert done.exit_code == 0, done.output
+    assert "profile: quick" in (clone / "_variables.yml").read_text()
+    assert not (clone / "_site").exists()

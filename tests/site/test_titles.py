@@ -2,6 +2,7 @@
 
 import io
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from attreval.methods import METHODS
 from attreval.metrics import METRICS
 from compendium.corpora import TASKS
 from compendium.site.markdown import ReportError
+from compendium.site.rendering import _for_readers, _list_notebooks
 from compendium.site.tables import (
     cell_title,
     html_with_titles,
@@ -101,3 +103,27 @@ def test_a_text_of_several_cells_takes_no_column(tmp_path):
         (tmp_path / "numbers.yml").write_text(f"k: {{ table: t, text: '{{value}}', {more} }}\n")
         with pytest.raises(ReportError, match=message):
             read_declared_numbers(tmp_path / "numbers.yml")
+
+
+def test_runs_of_one_notebook_have_titles_of_their_own_and_stand_in_one_line(tmp_path):
+    path = tmp_path / "03_explain.ipynb"
+    cells = [
+        nbformat.v4.new_markdown_cell("# Explaining\n\n# Not the title"),
+        nbformat.v4.new_code_cell("#| label: costs", id="other"),
+        nbformat.v4.new_code_cell("1", id="costs"),
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    runs = ["snli-minilm-s1-0", "snli-minilm-s1-1", "yelp-cnn-s2-0-custom"]
+    names = ["01_data.ipynb", *(f"03_explain-{run}.ipynb" for run in runs)]
+    assert _list_notebooks(dict.fromkeys(names, path)).splitlines() == [
+        "- **01\\_data**. [Explaining](notebooks/01_data.ipynb)",
+        "- **03\\_explain**. Explaining",
+        f"  - SNLI: [MiniLM / seed 1 / part 0](notebooks/{names[1]}) · "
+        f"[part 1](notebooks/{names[2]})",
+        f"  - Yelp: [CNN / seed 2 / part 0 / custom](notebooks/{names[3]})",
+    ]
+    shown = nbformat.reads(_for_readers(names[2], path), as_version=4)
+    assert shown.cells[0].source.startswith(
+        "# SNLI / MiniLM / seed 1 / part 1 · Explaining\n\n# Not"
+    )
+    assert "costs" not in [cell.id for cell in shown.cells], "Quarto would embed it for the label"

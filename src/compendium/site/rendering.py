@@ -205,8 +205,8 @@ def _list_notebooks(sources: dict[str, Path]) -> str:
 def name_run(name: str) -> list[str]:
     """What tells a run from others of its notebook: titles of task and model, seed and part."""
     parts = name.removesuffix(".ipynb").split("-")[1:]
-    named = [re.sub(r"^s(?=\d+$)", "seed ", cell_title("", part)) for part in parts]
-    named = [f"part {part}" if part.isdecimal() else part for part in named]
+    named = [re.sub(r"^(?=\d+$)", "part ", cell_title("", part)) for part in parts]
+    named = [re.sub(r"^s(?=\d+$)", "seed ", part) for part in named]
     return [CONTROLS, *named] if name.startswith(f"{CONTROLS}_") else named
 
 
@@ -370,9 +370,9 @@ def render_site(profile: str, route: str = "auto", results: Results | None = Non
     with replace_folder(home / "_site") as folder:
         if quarto:
             command = [quarto, "render", str(home), "--output-dir", folder.name]
-            done = subprocess.run(command, cwd=home, check=False)
-            if done.returncode or not (folder / "index.html").exists():
-                raise ReportError(f"quarto render ended with {done.returncode}, as it says above")
+            status = subprocess.call(command, cwd=home)
+            if status or not (folder / "index.html").exists():
+                raise ReportError(f"quarto render ended with {status}, as it says above")
         else:
             for address, data in sorted(build_site(home).items()):
                 path = folder / address

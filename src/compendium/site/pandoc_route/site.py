@@ -46,7 +46,7 @@ class Site:
     def resources(self) -> list[str]:
         """Files that are on the site as they are; a pattern stands for those that match."""
         found = []
-        for pattern in _as_list(self.config["project"].get("resources")):
+        for pattern in self.config["project"].get("resources", []):
             if "*" in pattern:
                 matching = self.home.glob(pattern)
                 found += sorted(path.relative_to(self.home).as_posix() for path in matching)
@@ -97,9 +97,7 @@ def staged_site(home: Path) -> Site:
     """The site with the numbers that are staged below `home`."""
     staged = home / "_variables.yml"
     if not staged.exists():
-        raise ReportError(
-            f"{staged} is not there: stage a profile first (attreval render --profile NAME)"
-        )
+        raise ReportError(f"{staged} is not there: run `attreval stage`")
     return read_site(home, project.read_yaml(staged) or {})
 
 
@@ -108,19 +106,12 @@ def build_site(home: Path) -> dict[str, bytes]:
     site = staged_site(home)
     assets = resources.files("compendium.site.pandoc_route") / "assets"
     files = {"assets/site.css": (assets / "site.css").read_bytes()}
-    for copied in [*_as_list(site.html.get("css")), *site.resources]:
+    for copied in [*site.html.get("css", []), *site.resources]:
         files[copied] = (home / copied).read_bytes()
     for source, address in site.pages.items():
         make = _notebook_page if source.suffix == ".ipynb" else _text_page
         files[address] = make(site, source, files).encode()
     return files
-
-
-def _as_list(value: list | str | None) -> list:
-    """A YAML value that may be missing, one text or a list, as a list."""
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
 
 
 def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
@@ -242,24 +233,17 @@ def frame(site: Site, source: Path) -> dict[str, str]:
     website = site.config["website"]
     address = site.pages[source]
     items = "".join(_navigation_item(item, site, source) for item in website["navbar"]["left"])
-    footer = website.get("page-footer", "")
-    parts = list(footer.values()) if isinstance(footer, dict) else [footer]
-    filled = [fill(part, site.variables) for part in parts if isinstance(part, str)]
-    kind = "notebook" if source.suffix == ".ipynb" else "paper"
-    if kind == "paper" and source.parent == site.home:
-        kind = source.stem
     styles = [
         f'<link rel="stylesheet" href="{_relative(style, address)}">'
-        for style in ("assets/site.css", *_as_list(site.html.get("css")))
+        for style in ("assets/site.css", *site.html.get("css", []))
     ]
     variables = {
         "nav": items,
         "site-title": escape(website["title"]),
         "home": _relative("index.html", address),
-        "page-footer": _as_html("\n\n".join(filled)),
+        "page-footer": _as_html(fill(website["page-footer"]["left"], site.variables)),
         "styles": "".join(styles),
         "lang": site.config.get("lang", "en"),
-        "page-class": kind,
     }
     if website.get("favicon"):
         # Inside the page: browsers would otherwise ask for a file beside it.
