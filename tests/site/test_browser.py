@@ -96,10 +96,15 @@ def test_pages_of_the_committed_run_are_without_a_flaw(browser, committed_home):
 
 
 def test_the_sheet_that_quarto_has_opens_contents_and_lines_numbers_up(browser):
-    """As Quarto's pages are, whose scripts are taken out and whose own sheet folds the contents."""
+    """As Quarto's pages are where no script can be loaded: its own sheet folds the contents."""
     page = browser.new_page()
+    paper = madeup.PROJECT / "paper"
+    sheet = (paper / "styles.css").read_text()
+    theme, rules = (paper / "attreval.scss").read_text().split("/*-- scss:rules --*/")
+    colours = set(re.findall(r"#\w{6}", theme))
+    assert colours and colours <= set(re.findall(r"#\w{6}", sheet)), "colours of one look"
     page.set_content(f"""<style>.collapse:not(.show) {{ display: none; }} .nav-link {{ text-decoration: none; }}</style>
-      <style>{(madeup.PROJECT / "paper" / "styles.css").read_text()}</style>
+      <style>{rules}{sheet}</style>
       <nav class="navbar"><a class="nav-link" id="there">There</a><a class="nav-link active" id="here">Here</a></nav>
       <nav id="TOC"><ul><li>One<ul class="collapse"><li id="folded">Two</li></ul></li></ul></nav>
       <table><tr><td id="number" style="text-align: right;">0.03 [0.02, 0.06]</td></tr></table>
@@ -110,11 +115,7 @@ def test_the_sheet_that_quarto_has_opens_contents_and_lines_numbers_up(browser):
 
     assert page.locator("#folded").is_visible() and style_of("number", "whiteSpace") == "nowrap"
     assert (style_of("cell", "textAlign"), style_of("cell", "whiteSpace")) == ("right", "nowrap")
-    assert (
-        style_of("here", "textDecorationLine")
-        == "underline"
-        != style_of("there", "textDecorationLine")
-    )
+    assert style_of("here", "boxShadow") != "none" == style_of("there", "boxShadow")
     page.close()
 
 
