@@ -159,13 +159,14 @@ def render_command(
     committed: Committed = False,
 ) -> None:
     """Stage a run's notebooks, tables and numbers, and render the site into _site/."""
+    from compendium import project
     from compendium.site.committed import OWN
     from compendium.site.rendering import render_site
     from compendium.workflow.manifest import make_manifest
 
     name, results, own = _find_results(profile, committed)
-    if own:
-        make_manifest(profile or OWN)
+    if own or any(project.results(OWN).steps.glob("*.json")):
+        make_manifest(profile if profile and own else OWN)
     print(render_site(name, route, results))
 
 
@@ -185,7 +186,7 @@ def _find_results(profile: str | None, committed: bool) -> tuple[str, "Results",
     if not committed and (any(results.steps.glob("*.json")) or shown not in there):
         return name, results, True
     print(
-        f"the committed run of {shown}, without what shows single texts: the explorer, examples",
+        f"the committed run of {shown}, without what shows texts of corpora",
         file=sys.stderr,
     )
     return shown, runs.committed(shown), False

@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup
 from inventory import SUPPLEMENTS, inventory
 from madeup import only_pages
 
+from attreval.metrics.metric import JUDGES
 from compendium.config import Profile
 from compendium.explorer.page import PAGE, explorer_page, pack_page
 from compendium.site import rendering
@@ -209,7 +210,9 @@ def test_the_paper_leads_to_each_supplement_and_each_supplement_back(home, parse
     landing = parsed[home / "_site" / "index.html"].find("main")
     wanted = {f"paper/{name}.html" for name in ("index", "notebooks", *SUPPLEMENTS)}
     assert wanted <= {link["href"] for link in landing.find_all("a")}
-    assert landing.find("img")["src"] == "paper/figures/scorecard.svg"
+    pictures = [image["src"] for image in landing.find_all("img")]
+    assert pictures[0].endswith("/flips.png")
+    assert pictures[1:] == [f"paper/figures/card-{judge}.svg" for judge in JUDGES]
 
 
 def test_the_explorer_is_in_the_menu_of_a_run_that_has_texts_for_it_alone(home, fresh, monkeypatch):
