@@ -174,3 +174,15 @@ def test_the_landing_page_says_what_its_bars_say():
     assert soft < 0.5 < 0.7 < hard  # "no better than a coin"
     token, pair, span, random = share["diagnosis"]
     assert token - 0.1 > max(pair, span) > random
+
+
+def test_what_lies_far_from_sun_is_explained_as_its_numbers_say():
+    far = pd.read_csv(project.home() / "results/reference/benchmark/far_sun.csv")
+    tokens = far[far.part == "tokens"].set_index("setting")
+    assert tokens.published["methods"] <= tokens.published["random scores"]  # "not told"
+    assert tokens.ours["methods"] > tokens.ours["random scores"] + 10
+    entropies = far[(far.part == "pairs") & (far.type == "pairs")].ours
+    published = pd.read_csv(project.home() / "paper/reported/sun_complexity_tables11to12.csv")
+    pairs = published[(published.technique == "Attention") & (published.dataset == "SNLI")]
+    pairs = pairs[pairs.explanation_type == "TokenIntEx"].iloc[:, -1].sort_values()
+    assert pairs.iloc[0] < entropies.min() - 1 and abs(pairs.iloc[1] - entropies.mean()) < 0.2
