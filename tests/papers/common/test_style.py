@@ -64,3 +64,11 @@ def test_every_curve_is_named_once_and_names_do_not_overlap():
     assert all(above.y0 >= below.y1 - 0.5 for below, above in pairwise(boxes))
     assert room_for_names(["a long name of a method"]) > room_for_names(["short"]) > 0
     plt.close(figure)
+
+
+def test_no_two_methods_of_one_figure_share_a_colour_where_there_are_enough():
+    names = list(METHODS)[: len(method_style.COLOURS)]
+    found = looks_of(names)
+    assert len({colour for colour, _ in found.values()}) == len(names)
+    for method, look in looks_of(METHODS).items():
+        assert looks_of([method]) == {method: look}

@@ -102,7 +102,9 @@ def test_the_figure_shows_each_value_of_ours_bold_where_a_sure_published_one_is_
 
 
 def test_attractor_curves_have_a_line_a_method_and_the_models_own():
-    points = pd.DataFrame({"attractors": [0, 1, 2], "instances": [6, 5, 4], "accuracy": [1, 0, 0]})
+    points = pd.DataFrame(
+        {"attractors": [0, 1, 2], "instances": [60, 20, 19], "accuracy": [1, 0, 0]}
+    )
     points = points.assign(low=0, high=1, right=0.9, metric="hit_target", model="gru")
     points["architecture"] = "GRU"
     methods = ("lrp", "decomposition", "lime")

@@ -1,7 +1,7 @@
-"""What figures and sentences call methods, and their looks: the same in every figure.
+"""What figures and sentences call methods, and their looks: the same in nearly every figure.
 
-A look is made of the method's name, never of its place among the others: a further method recolours
-nobody. Apart from `style`, so that what draws no method (data, training, planted worlds) does not
+A look is made of the method's name, and only where two in one figure would share a colour of its
+place among the others: a further method recolours nobody else. Apart from `style`, so that what draws no method (data, training, planted worlds) does not
 depend on METHODS.
 """
 
@@ -45,7 +45,8 @@ def kind_colour(method: str) -> str:
 def method_looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
     """By method the `color`, `marker` and `label` (its title) that plots take.
 
-    An external method whose look is taken gets the next free one.
+    An external method whose look is taken gets the next free one. Where methods of one figure share
+    a colour, the later ones get colours that are free.
     """
     methods = list(methods)
     looks: dict[str, Look] = {}
@@ -57,8 +58,14 @@ def method_looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
             look = _hashed_look(name, step)
         looks[name] = look
     out = {}
+    taken = {looks[method][0] for method in methods}
+    free = [colour for colour in COLOURS if colour not in taken]
+    used = set()
     for method in methods:
         colour, marker = looks[method]
+        if colour in used and free:
+            colour = free.pop(0)
+        used.add(colour)
         out[method] = {"color": colour, "marker": marker, "label": name_method(method)}
     return out
 

@@ -318,25 +318,25 @@ def figure_all_pairs(table: pd.DataFrame) -> Axes:
 
 
 def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int) -> Axes:
-    """Mean agreement at one k of all pairs of methods, in hundredths.
+    """Mean agreement at one k of all pairs of methods, as colours.
 
     Methods that agree stand beside each other.
     """
     if not matrices:
         return style.draw_nothing(ONE_METHOD)
     style.use_style()
-    sizes = [0.36 * len(matrix) + 2.4 for matrix in matrices.values()]
-    shape = (max(sizes) + 2.2, sum(sizes) + 0.6)
+    sizes = [0.17 * len(matrix) + 2.2 for matrix in matrices.values()]
+    shape = (max(sizes) + 1.2, sum(sizes) + 0.4)
     _, grid = plt.subplots(
         len(sizes), 1, squeeze=False, layout="constrained", figsize=shape, height_ratios=sizes
     )
     for axes, (task, matrix) in zip(grid[:, 0], matrices.items(), strict=True):
         order = similar_beside(matrix)
-        shown = 100 * matrix.loc[order, order].iloc[1:, :-1]
+        shown = matrix.loc[order, order].iloc[1:, :-1]
         above = np.triu(np.ones(shown.shape, bool), 1)
-        look = {"cmap": "cividis", "vmin": 50, "vmax": 100, "fmt": ".0f", "annot_kws": {"size": 9}}
-        bar = {"label": f"agreement@{k}, in hundredths", "shrink": 0.6}
-        sns.heatmap(shown, mask=above, ax=axes, cbar_kws=bar, **look, **CELLS)
+        bar = {"label": f"agreement@{k}", "shrink": 0.6}
+        look = {"cmap": "cividis", "vmin": 0.5, "vmax": 1, "cbar_kws": bar}
+        sns.heatmap(shown, mask=above, ax=axes, **look, **(CELLS | {"annot": False}))
         style.finish_matrix(axes, task)
     return grid[0][0]
 

@@ -130,7 +130,7 @@ def draw_table_2(table: pd.DataFrame) -> Axes:
     return figure.axes[0]
 
 
-FEW = 5  # texts; the mean of fewer says nothing
+FEW = 20  # texts; the mean of fewer says nothing
 SHOWN = (
     "random",
     "last",
@@ -168,8 +168,9 @@ def draw_attractors(table: pd.DataFrame) -> Axes:
         right = whole.groupby("attractors").right.first()
         axes.plot(right, color="black", linewidth=2, linestyle="--", label="model's predictions")
         title = model_title(whole.architecture.iloc[0])
-        axes.set(title=title, xlabel="attractors", ylim=(-0.02, 1.02))
-        axes.set(xticks=sorted(part.attractors.unique()))
+        axes.set(title=title, xlabel="attractors (texts)", ylim=(-0.02, 1.02))
+        texts = whole.groupby("attractors").instances.first()
+        axes.set_xticks(texts.index, [f"{number}\n({texts[number]:,})" for number in texts.index])
     figure.supylabel(f"share of hits: {WORDS['hit_target']}")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right upper")
     return figure.axes[0]
