@@ -1,8 +1,8 @@
-"""What figures and sentences call methods, and their looks: the same in nearly every figure.
+"""What figures and sentences call methods, and their looks: nearly the same in every figure.
 
-A look is made of the method's name, and only where two in one figure would share a colour of its
-place among the others: a further method recolours nobody else. Apart from `style`, so that what draws no method (data, training, planted worlds) does not
-depend on METHODS.
+A look is made of the method's name; only of two that would share a colour in one figure, the second
+gets another. So a further method recolours nobody else. Apart from `style`, so that what draws no
+method (data, training, planted worlds) does not depend on METHODS.
 """
 
 import hashlib
