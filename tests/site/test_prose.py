@@ -159,7 +159,7 @@ def test_the_landing_page_says_what_its_bars_say():
     bars = yaml.safe_load((project.home() / "paper/cards.yml").read_text(encoding="utf-8"))
     declared = read_declared_numbers(project.home() / "paper" / "numbers.yml")
     tables = csv_files(project.home() / "results/reference/full/tables")
-    assert all(bar.pop("share") for bar in bars.values())
+    assert all(bar.pop("title") for bar in bars.values())
     asked = {
         key: declared[key] for card in bars.values() for key in card.values() if key in declared
     }

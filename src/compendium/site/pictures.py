@@ -66,7 +66,7 @@ def draw_cards(variables: Mapping[str, str], folder: Path) -> list[Path]:
     cards = yaml.safe_load((project.home() / "paper" / "cards.yml").read_text(encoding="utf-8"))
     paths = []
     for judge, bars in cards.items():
-        title = bars.pop("share")
+        title = bars.pop("title")
         said = {name: variables.get(key, key) for name, key in bars.items()}
         shares = pd.to_numeric(pd.Series(said), errors="coerce")
         whole = shares.notna().all()
@@ -76,10 +76,10 @@ def draw_cards(variables: Mapping[str, str], folder: Path) -> list[Path]:
 
 
 def draw_bars(shares: pd.Series, title: str) -> plt.Axes:
-    """Shares by name as bars from 0 to 1, the last one grey. title: what they are shares of."""
+    """Shares by name as bars from 0 to 1, the last one grey. title: of the whole."""
     use_style()
     _, axes = plt.subplots(figsize=(3.2, 0.6 + 0.42 * len(shares)))
-    axes.set_title(f"share of {title}", fontsize=8.5, loc="left", color="#5b6470")
+    axes.set_title(title, fontsize=8.5, loc="left", color="#5b6470")
     colours = ["#0072B2"] * (len(shares) - 1) + ["#b5b5b5"]
     for y, (name, share) in enumerate(shares.items()):
         axes.barh(y, share, 0.4, color=colours[y])
