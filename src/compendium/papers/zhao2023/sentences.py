@@ -137,7 +137,7 @@ def say_ratios(ratios: pd.DataFrame) -> str:
 def say_draws(draws: pd.DataFrame) -> str:
     sds = draws[["soft_nc_sd", "soft_ns_sd"]]
     if not sds.max().max():
-        return "Of each text 1 random mask was drawn, so that it is not told how far masks move a value."
+        return "Of each text 1 random mask was drawn: how far masks move a value is not told."
     return (
         f"From one random mask to the next, a text's Soft-NC moves by {sds.soft_nc_sd.mean():.2f} "
         f"and its Soft-NS by {sds.soft_ns_sd.mean():.2f} (standard deviations, "
