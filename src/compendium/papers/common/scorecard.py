@@ -52,6 +52,7 @@ LOOK = {
 NONE = "None of {} claims can be tested in this run."
 CLAIMED = "#e9eff4"
 CHANCE_MARK = "#8a8a8a"
+CHANCE_BAR: Look = {"color": "#b9bec4", "lw": 4.5, "solid_capstyle": "butt", "zorder": 2}
 WIDTH = 7.3  # of a page, in inches
 # what stands below our value, as far as it is known
 OTHERS = {"published": "paper", "null_scores": "random", "null_names": "exchanged"}
@@ -167,10 +168,11 @@ def _draw_rows(axes: Axes, rows: pd.DataFrame, size: float = 20) -> None:
         )
         ends = [place(row.low), place(row.high)]
         axes.plot(ends, [y, y], color=mark.edge, lw=1.3, solid_capstyle="butt", zorder=3)
+        if np.isfinite(row.null_scores):
+            axes.plot([0, place(row.null_scores)], [y, y], **CHANCE_BAR)
         grey: Look = {"s": size * 0.7, "color": CHANCE_MARK, "lw": 0.9, "zorder": 2}
         black: Look = {"s": size * 3, "color": "black", "lw": 1.2, "zorder": 4}
         for name, shape, look in (
-            ("null_scores", "x", grey),
             ("null_names", "+", grey),
             ("published", "|", black),
         ):
@@ -221,7 +223,7 @@ def _explain(figure: Figure, table: pd.DataFrame, size: float, y: float) -> None
     others = [
         Patch(facecolor=CLAIMED, label="claimed range, line at its edge"),
         mark("|", "the paper's value", color="black", markeredgewidth=1.2),
-        mark("x", "random scores", color=CHANCE_MARK),
+        Line2D([], [], label="what random scores give", **CHANCE_BAR),
         mark("+", "exchanged names", color=CHANCE_MARK),
         mark("", f"not testable here, left out: {counts.get(Verdict.UNTESTABLE, 0)}"),
     ]
