@@ -151,7 +151,7 @@ def test_captions_stand_above_tables_and_say_what_the_committed_run_shows(browse
             "Null",
             "Verdict",
         ]
-        assert claims.locator("header a", has_text="Explorer").count() == 0
+        assert claims.locator("header a", has_text="Explorer").count() == 1  # of our own texts
     for _, pointing, *_ in open_pages(browser, committed_home, "paper/poerner2018.html"):
         # a text that the paper prints
         assert pointing.locator("#fig-example-topics img").count() == 1
