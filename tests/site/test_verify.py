@@ -204,13 +204,17 @@ def change_claim(run, claim: str, **values) -> None:
 
 
 def test_verdicts_that_differ_are_told_with_what_lies_at_an_edge(run):
+    claims = read_csv(run.tables / "04_poerner2018_claims.csv").set_index("claim")
+    stored = claims.loc["limsse-best-on-hybrid"]
     change_claim(run, "limsse-best-on-hybrid", verdict="inconclusive", low=-0.002)
     found = verify_run("quick")
     (turned,) = found.turned
     assert not found.as_committed and found.line.endswith("; 80 of 81 verdicts")
     assert turned["claim"] == "limsse-best-on-hybrid"
-    assert turned["committed"] == "0.119 [0.031, 0.226], 30 texts: reproduced"
-    edge = "the interval's lower end is 0.031 there, -0.002 here, on either side of 0"
+    interval = f"{stored.value:.3f} [{stored.low:.3f}, {stored.high:.3f}]"
+    assert turned["committed"] == f"{interval}, {stored.texts} texts: reproduced"
+    low = f"{stored.low:.3g} there, -0.002 here"
+    edge = f"the interval's lower end is {low}, on either side of 0"
     assert turned["why"] == f"an edge: {edge}"
     done = call()
     assert done.exit_code == 1 and edge in done.stdout
