@@ -106,7 +106,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     _add_studies(results, sources, tables)
     variables, beside = _read_variables(profile, results, tables)
     # texts are left out of a committed run, but for our own, which quick's has
-    explained = (results, project.results(OWN), committed(OWN)) if gaps else (results,)
+    explained = (results, committed(OWN)) if gaps else (results,)
     explorer = next(filter(None, map(write_page, explained)), None)
     cells = read_cells(tables)
     copies = {name: _for_readers(name, path) for name, path in sorted(sources.items())}
