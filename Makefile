@@ -82,7 +82,7 @@ lock:  ## resolve the dependencies into requirements.lock; versions that still f
 	    --python-version $$1 --python-platform $$2 - > /dev/null || exit 1; done
 	@rm -rf .lock-venv
 
-COMMITTED := README.md full quick benchmark
+COMMITTED := README.md full quick controls benchmark
 
 clean:  ## remove results and the site; what is committed, downloads, tables and .venv stay
 	@rm -rf _site .snakemake _variables.yml _explorer.yml paper/notebooks paper/tables paper/figures && find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +

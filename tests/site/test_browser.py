@@ -22,6 +22,19 @@ SEEN = """() => ({
   sheets: document.styleSheets.length,
   text: document.body.innerText,
 })"""
+# the width of a picture, and how high its letters are, in points: of text, and of text as outlines
+LETTERS = """() => [
+  document.documentElement.viewBox.baseVal.width,
+  [...document.querySelectorAll('text')].map(e => parseFloat(getComputedStyle(e).fontSize)),
+  [...document.querySelectorAll('g[transform*=scale]')].map(e => {
+    const { c, d } = e.transform.baseVal.consolidate().matrix;
+    return 100 * Math.hypot(c, d);
+  }),
+]"""
+LINE = 470  # points of a line of the printed page
+LEAST = 6.8  # points: seven, or nearly
+# drawn before letters grew with the figure, from what is not committed
+WAITING = ("04_poerner2018_example", "05_kamp2023_agreement", "05_kamp2023_profile")
 ABOVE = """all => all.map(f => f.querySelector('figcaption').getBoundingClientRect().top
   < f.querySelector('table').getBoundingClientRect().top)"""
 
@@ -93,6 +106,28 @@ def test_pages_of_the_committed_run_are_without_a_flaw(browser, committed_home):
         elif parts.scheme not in ("file", "https"):
             wrong.append((path.name, "leads away", url))
     assert len(ids) >= 7 and len(links) > 300 and not wrong, wrong
+
+
+def test_letters_of_every_figure_can_be_read_on_the_printed_page(browser, committed_home):
+    """Pictures that the site draws, and the notebooks', but for those that wait for their run."""
+    page = browser.new_page()
+    pages = (committed_home / "_site" / "paper").glob("*.html")
+    texts = "".join(path.read_text(encoding="utf-8") for path in pages)
+    run = committed_home / "results" / "reference" / "full" / "figures"
+    paths = [
+        run / f"{notebook}_{name}.svg"
+        for notebook, name in set(re.findall(r'src="notebooks/(\w+)_files/([\w-]+)\.png"', texts))
+    ]
+    paths += (committed_home / "paper" / "figures").glob("*.svg")
+    small = {}
+    for path in filter(type(run).exists, paths):
+        page.goto(path.as_uri())
+        wide, written, drawn = page.evaluate(LETTERS)
+        small[path.stem] = min(written + drawn) * min(1, LINE / wide)
+    wrong = {
+        name: size for name, size in small.items() if size < LEAST and not name.startswith(WAITING)
+    }
+    assert len(small) > 30 and not wrong, wrong
 
 
 def test_the_sheet_that_quarto_has_opens_contents_and_lines_numbers_up(browser):

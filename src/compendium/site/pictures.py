@@ -108,7 +108,7 @@ def time_to_accuracy(found: pd.DataFrame) -> plt.Axes:
     use_style()
     cycle = plt.rcParams["axes.prop_cycle"].by_key()["color"]
     colours = dict(zip(found.method.unique(), cycle, strict=False))
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
+    figure, panels = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True)
     for axes, (price, title) in zip(panels, PRICES.items(), strict=True):
         ends = []
         for method, rows in found.groupby("method", sort=False):

@@ -247,6 +247,7 @@ def turned_verdicts(claims: Sequence[dict], run: Results, stored: Results) -> li
     """
     own = {row["claim"]: row for row in json.loads(claims_json(run.tables))}
     facts = [one.facts() for one in (stored, run)]
+    edges = {one.id: one.expect.ends for one in read_claims()}
     found = []
     for row in claims:
         here = own.get(row["claim"])
@@ -255,7 +256,11 @@ def turned_verdicts(claims: Sequence[dict], run: Results, stored: Results) -> li
         why = ["its notebook has not run here"]
         if here:
             told = _tell_circumstances(STEP_OF[row["paper"]].judge, *facts)
-            why = [*filter(None, [here["reason"], row["reason"]]), *told, *_find_edges(row, here)]
+            why = [
+                *filter(None, [here["reason"], row["reason"]]),
+                *told,
+                *_find_edges(row, here, edges[row["claim"]]),
+            ]
         found.append(
             {
                 "claim": row["claim"],
@@ -295,9 +300,13 @@ def _tell_circumstances(
         yield f"settings that differ: {len(names)}, such as {', '.join(names[:MOST_NAMED])}"
 
 
-def _find_edges(row: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str]:
-    """What a verdict rests on that lies on one side of an edge there, and on the other one here."""
-    ends = [edge for one in read_claims() if one.id == row["claim"] for edge in one.expect.ends]
+def _find_edges(
+    row: Mapping[str, Any], here: Mapping[str, Any], ends: Sequence[float]
+) -> Iterator[str]:
+    """What a verdict rests on that lies on one side of an edge there, and on the other one here.
+
+    ends: of what the claim expects.
+    """
     edges = {"low": ends, "high": ends, "null_p": [NULL_LEVEL], "q": [NULL_LEVEL]}
     for name, said in RESTS_ON.items():
         if row[name] is None or here[name] is None:

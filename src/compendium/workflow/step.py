@@ -43,6 +43,8 @@ VERSIONS = (
     "pyarrow",
     "papermill",
 )
+PRINTED = 6.2  # inches that a figure has on the printed page, within its margin
+SMALLEST = 7.0  # points of a letter there
 MOST_ROWS = 20  # of a table that a notebook shows
 
 
@@ -58,6 +60,7 @@ def write_picture(axes: Any, stem: Path, svg_text: bool = False) -> list[Path]:
     paths = []
     fonts = "none" if svg_text else "path"
     figure.set_dpi(200)
+    _enlarge_text(figure)
     figure.draw_without_rendering()
     figure.set_layout_engine(None)
     box = figure.get_tightbbox().padded(plt.rcParams["savefig.pad_inches"])
@@ -70,6 +73,21 @@ def write_picture(axes: Any, stem: Path, svg_text: bool = False) -> list[Path]:
             figure.savefig(part, format=kind, dpi=200, bbox_inches=box, metadata=metadata)
     plt.close(figure)
     return paths
+
+
+def _enlarge_text(figure: Any) -> None:
+    """Make letters larger that would be too small to read on the printed page."""
+    from matplotlib.text import Text
+
+    for _ in range(3):  # the figure grows with its letters
+        figure.draw_without_rendering()
+        least = SMALLEST * max(1.0, figure.get_tightbbox().width / PRINTED)
+        for axes in figure.axes:
+            for axis in (axes.xaxis, axes.yaxis):
+                own = max((label.get_fontsize() for label in axis.get_ticklabels()), default=least)
+                axis.set_tick_params(labelsize=max(own, least))
+        for text in figure.findobj(Text):
+            text.set_fontsize(max(text.get_fontsize(), least))
 
 
 @dataclass

@@ -113,7 +113,7 @@ def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]) -> Axes:
                 PAPERS[paper], loc="left", fontsize=8.5, fontweight="bold", x=-1.95, pad=4
             )
             top = bottom - head
-    _explain(figure, table, 7.2, 0.5 / height)
+    _explain(figure, table, 0.5 / height)
     return figure.axes[0]
 
 
@@ -141,10 +141,10 @@ def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]) -> Axes
     tall = len(rows) * 0.37
     height = tall + 0.85
     figure = plt.figure(figsize=(WIDTH, height))
-    axes = figure.add_axes((0.4, 0.7 / height, 0.3, tall / height))
+    axes = figure.add_axes((0.36, 0.7 / height, 0.26, tall / height))
     _draw_rows(axes, rows, size=38)
     for y, (_, claim) in enumerate(rows.iterrows()):
-        lines = textwrap.wrap(claim.statement, 53)[:3]
+        lines = textwrap.wrap(claim.statement, 46)[:4]
         _beside(axes, -0.03, y, "\n".join(lines), 7.6)
         ours = f"{_say(claim, claim.value)} [{_say(claim, claim.low)}, {_say(claim, claim.high)}]"
         known = ", ".join(
@@ -154,7 +154,7 @@ def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]) -> Axes
         )
         _beside(axes, 1.03, y - 0.17 * bool(known), ours, 7.6)
         _beside(axes, 1.03, y + 0.2, known, 6.3, "#5b6470")
-    _explain(figure, table, 7, 0.55 / height)
+    _explain(figure, table, 0.55 / height)
     return axes
 
 
@@ -212,7 +212,7 @@ def _say(claim: pd.Series, value: float, digits: int = 3) -> str:
     return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
 
 
-def _explain(figure: Figure, table: pd.DataFrame, size: float, y: float) -> None:
+def _explain(figure: Figure, table: pd.DataFrame, y: float) -> None:
     """The legend: verdicts with their counts, other marks, and how many claims are left out."""
     counts = table.verdict.value_counts()
 
@@ -235,7 +235,7 @@ def _explain(figure: Figure, table: pd.DataFrame, size: float, y: float) -> None
     figure.legend(
         handles=handles + others,
         ncols=4,
-        fontsize=size,
+        fontsize=8,
         handletextpad=0.5,
         columnspacing=1.2,
         loc="upper center",

@@ -145,7 +145,7 @@ def finish_matrix(axes: Axes, task: str) -> None:
     """Title and labels of a heat map."""
     axes.grid(False)
     axes.set_title(task_title(task))
-    axes.tick_params(length=0)
+    axes.tick_params(length=0, labelsize=9)
     axes.set_xticklabels(axes.get_xticklabels(), rotation=40, ha="right")
 
 
@@ -165,7 +165,7 @@ def move_apart(places: ArrayLike, gap: float, low: float, high: float) -> np.nda
     return out
 
 
-def room_for_names(names: Iterable[str], size: float = 8.0) -> float:
+def room_for_names(names: Iterable[str], size: float = 9.0) -> float:
     """The `w_pad` of tight_layout that leaves room for these names beside a panel."""
     return (2.2 + 0.56 * max(map(len, names), default=0)) * size / rcParams["font.size"]
 
@@ -179,7 +179,7 @@ class CurveEnd(NamedTuple):
     colour: Any
 
 
-def label_ends(axes: Axes, ends: Sequence[CurveEnd], size: float = 8.0) -> None:
+def label_ends(axes: Axes, ends: Sequence[CurveEnd], size: float = 9.0) -> None:
     """Write names right of the axes, each joined by a thin line to where its curve ends.
 
     size: of the letters, in points. Call it when limits are final.
@@ -195,7 +195,7 @@ def label_ends(axes: Axes, ends: Sequence[CurveEnd], size: float = 8.0) -> None:
         axes.text(1.055, place, name, fontsize=size, va="center", **look)
 
 
-def name_ends(figure: Figure, ends: Mapping[Axes, Sequence[CurveEnd]], size: float = 8.0) -> Axes:
+def name_ends(figure: Figure, ends: Mapping[Axes, Sequence[CurveEnd]], size: float = 9.0) -> Axes:
     """Lay panels out with room for names, and write them; give the first panel.
 
     ends: by panel, of `label_ends`.

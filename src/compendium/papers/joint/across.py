@@ -206,7 +206,7 @@ def draw_across(table: pd.DataFrame) -> Axes:
     names = [name for name in JOINT if name in set(part.metric)]
     wide = part.pivot(index=pair, columns="metric", values=["tau", "verdict"]).loc[pairs]
     verdicts = wide["verdict"][names].to_numpy()
-    size = (0.95 * len(names) + 5, 0.3 * len(pairs) + 2)
+    size = (0.5 * len(names) + 4.2, 0.25 * len(pairs) + 2.4)
     _, axes = plt.subplots(figsize=size, layout="constrained")
     colours = sns.color_palette("RdBu", as_cmap=True)  # through white, which the colour-blind see
     titles = [JOINT[name].title for name in names]
@@ -216,7 +216,9 @@ def draw_across(table: pd.DataFrame) -> Axes:
     ]
     pale = np.where(verdicts == TOO_FEW, 0.3, 1.0)
     taus = wide["tau"][names].to_numpy(float)
-    style.heat_map(axes, taus, verdicts == DIFFER, colours, (-1, 1), 0.7, rows, titles, pale)
+    style.heat_map(
+        axes, taus, verdicts == DIFFER, colours, (-1, 1), 0.7, rows, titles, pale, turn=40
+    )
     label = "rank correlation of methods, in hundredths"
     style.colour_bar(axes, colours, (-100, 100), label, shrink=0.6, pad=0.01)
     return axes

@@ -22,9 +22,9 @@ EXTERNAL = ("pointing", "people", "people_units", "diagnosticity")
 
 
 def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: str) -> Axes:
-    """Pooled rank correlations of metrics, a cell a pair with its interval.
+    """Pooled rank correlations of metrics, a cell a pair.
 
-    Framed: the interval leaves out 0. Bold: exchanged names of methods do not give as much. On the
+    Framed: its interval leaves out 0. Bold: exchanged names of methods do not give as much. On the
     diagonal each metric against itself on other texts.
     """
     use_style()
@@ -33,15 +33,13 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     names = [name for name in JOINT if name in {*part.metric_a, *part.metric_b}]
     if len(names) < 2:
         return draw_nothing("No two metrics have judged the same methods in this run.")
-    size = 0.95 * len(names) + 2.8
-    figure, axes = plt.subplots(figsize=(size, 0.72 * size))
+    figure, axes = plt.subplots(figsize=(0.5 * len(names) + 2.8, 0.38 * len(names) + 2.2))
     # red to blue through white: told apart by the colour-blind too
     colours = sns.color_palette("RdBu", as_cmap=True)
 
-    def write(x: float, y: float, value: str, below: str, colour: str, **look: Any) -> None:
-        middle: dict[str, Any] = {"ha": "center", "va": "center", "color": colour}
-        axes.text(x + 0.5, y + 0.4, value, **middle, **look)
-        axes.text(x + 0.5, y + 0.72, below, fontsize=7.5, **middle)
+    def write(x: float, y: float, tau: float, colour: str, **look: Any) -> None:
+        middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9}
+        axes.text(x + 0.5, y + 0.5, f"{tau:.2f}", color=colour, **middle, **look)
 
     for row in part.itertuples():
         x, y = sorted([names.index(row.metric_a), names.index(row.metric_b)])
@@ -52,12 +50,10 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
             frame = Rectangle(inside, 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.3)
             axes.add_patch(frame)
         ink = "white" if abs(row.tau) > 0.62 else "black"
-        interval = f"{row.low:.2f} to {row.high:.2f}"
-        weight = "bold" if row.beyond_names else "normal"
-        write(x, y, f"{row.tau:.2f}", interval, ink, weight=weight)
+        write(x, y, row.tau, ink, weight="bold" if row.beyond_names else "normal")
     for row in itself[(itself.granularity == granularity) & itself.metric.isin(names)].itertuples():
         at = names.index(row.metric)
-        write(at, at, f"{row.tau:.2f}", "itself", "#555555", style="italic")
+        write(at, at, row.tau, "#555555", style="italic")
     titles = [JOINT[name].title for name in names]
     axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
     places = np.arange(len(names)) + 0.5
@@ -81,7 +77,7 @@ def draw_places(table: pd.DataFrame) -> Axes:
     use_style()
     parts = dict(list(table.groupby("family", sort=False)))
     heights = [part.method.nunique() + 4 for part in parts.values()]
-    size = (12.5, 0.3 * sum(heights) + 1.2)
+    size = (8.6, 0.25 * sum(heights) + 1.8)
     figure = plt.figure(figsize=size, layout="constrained")
     grid = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)
     colours = sns.color_palette("vlag_r", as_cmap=True)
@@ -93,7 +89,7 @@ def draw_places(table: pd.DataFrame) -> Axes:
         titles = ["mean of these" if name == MEAN else JOINT[name].title for name in names]
         rows = [METHODS[method].title for method in wide.index]
         places = wide["place"][names].to_numpy(float)
-        style.heat_map(axes, places, sure, colours, (0, 1), 0.8, rows, titles)
+        style.heat_map(axes, places, sure, colours, (0, 1), 0.8, rows, titles, turn=40)
         axes.axvline(0.5, color="white", linewidth=3)
         axes.set_title(family, loc="left", fontsize=11, weight="bold")
     label = "other methods beaten, in hundredths"
@@ -112,7 +108,7 @@ def draw_pareto(table: pd.DataFrame) -> Axes:
     runs = _pick_runs(part)
     if not runs:
         return draw_nothing("No run with a price is part of this profile.")
-    figure, grid = plt.subplots(2 * len(runs), 2, figsize=(9, 5.2 * len(runs)), squeeze=False)
+    figure, grid = plt.subplots(2 * len(runs), 2, figsize=(7.5, 4.8 * len(runs)), squeeze=False)
     ends = {}
     for row, (task, model) in zip(grid.reshape(len(runs), 4), runs, strict=True):
         of_run = part[(part.task == task) & (part.model == model)]
@@ -131,7 +127,7 @@ def draw_pareto(table: pd.DataFrame) -> Axes:
     handles = [plt.Line2D([], [], color=c, marker="o", linestyle="") for c in kinds.values()]
     place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.01)}
     figure.legend(handles, list(kinds), ncols=len(kinds), fontsize=9, **place)
-    return style.name_ends(figure, ends, 7)
+    return style.name_ends(figure, ends)
 
 
 def _draw_front(axes: Axes, cell: pd.DataFrame) -> list[style.CurveEnd]:

@@ -277,7 +277,7 @@ def draw_masked(table: pd.DataFrame) -> Axes:
         return style.draw_nothing("No models with masked twins are part of this profile.")
     looks = method_looks(name for name in METHODS if name in set(table.method))
     cells = dict(list(table.groupby(["task", "metric", "erased"], sort=False)))
-    figure, panels = style.task_panels(cells, 2.5, 2.7, 5, sharey=False)
+    figure, panels = style.task_panels(cells, 2.9, 2.7, 3, sharey=False)
     for (task, metric, erased), axes in panels.items():
         part = cells[task, metric, erased]
         for row in part.itertuples():

@@ -43,7 +43,7 @@ PEAK = "#DE8F05"
 PLAIN = "#9FC5E8"
 MEAN = "#CC3311"
 INK = "#333333"
-CELLS = {"annot": True, "square": True, "linewidths": 0.5}
+CELLS = {"annot": True, "square": True, "linewidths": 0.5, "xticklabels": True, "yticklabels": True}
 
 
 def figure_1(reading: VotedText, rule: str) -> Axes:
@@ -122,7 +122,7 @@ def _open_profile(reading: VotedText, method: str, rows: int, height: float) -> 
     """The first method there is stands for one that did not explain the text."""
     style.use_style()
     method = method if method in reading.scores else next(iter(reading.scores))
-    size = (max(6.0, 0.42 * len(reading.tokens)), height)
+    size = (max(6.0, 0.33 * len(reading.tokens)), height)
     _, grid = plt.subplots(rows, 1, figsize=size, sharex=True, squeeze=False)
     return OpenedProfile(method, reading.of(method), grid[:, 0])
 
@@ -151,7 +151,7 @@ def figure_2a(table: pd.DataFrame) -> Axes:
     six = table[table.method_a.isin(SIX) & table.method_b.isin(SIX)]
     if six.empty:
         return style.draw_nothing(FEW)
-    figure, panels = style.task_panels(six.task.unique(), 5.2, 3.9)
+    figure, panels = style.task_panels(six.task.unique(), 4.2, 3.4)
     for (task, a, b), pair in six.groupby(["task", "method_a", "method_b"], sort=False):
         kind = kind_of(a, b)
         colour, marker = KINDS[kind]
@@ -173,7 +173,7 @@ def figure_2b(table: pd.DataFrame) -> Axes:
     """Mean agreement@k of each method with people (Fig. 2b); random scores are the floor."""
     if table.empty:
         return style.draw_nothing(NOBODY)
-    figure, panels = style.task_panels(table.task.unique(), 5.4, 4.2)
+    figure, panels = style.task_panels(table.task.unique(), 4.2, 3.6)
     looks = method_looks(table.method.unique())
     for (task, method), rows in table.groupby(["task", "method"], sort=False):
         line = rows.groupby("k", sort=False)[["agreement", "low", "high"]].mean()
@@ -188,7 +188,7 @@ def figure_3(matrices: dict[str, pd.DataFrame], k: int) -> Axes:
     """Agreement at dynamic k below the diagonal, its difference from fixed k above (Fig. 3)."""
     if not matrices:
         return style.draw_nothing(FEW)
-    figure, panels = style.task_panels(matrices, 4.6, 4.4, layout="constrained", sharey=False)
+    figure, panels = style.task_panels(matrices, 3.8, 4.0, layout="constrained", sharey=False)
     upper = {}
     lower = {}
     for task, matrix in matrices.items():
@@ -221,7 +221,7 @@ def figure_6(table: pd.DataFrame) -> Axes:
         return style.draw_nothing("no text has one of the lengths that the profile asks for")
     lengths = sorted(table.length.unique())
     shades = sns.color_palette("viridis", len(lengths) + 1)  # the last is pale
-    figure, panels = style.task_panels(table.task.unique(), 4.4, 3.2)
+    figure, panels = style.task_panels(table.task.unique(), 3.4, 3.0)
     ends: dict[Axes, list[CurveEnd]] = {axes: [] for axes in panels.values()}
     for (task, length), rows in table.groupby(["task", "length"]):
         line = rows.groupby("k")[["agreement", "chance", "instances"]].mean()
@@ -240,7 +240,7 @@ def figure_predicted_k(table: pd.DataFrame) -> Axes:
     """Mean error of the k that each rule predicts: a bar over methods, a mark a method."""
     if table.empty:
         return style.draw_nothing(NOBODY)
-    figure, panels = style.task_panels(table.task.unique(), 5.8, 4.4)
+    figure, panels = style.task_panels(table.task.unique(), 3.8, 4.0)
     rules = list(table.rule.unique())
     names = {"one_for_all": "one k for all, from people", "quarter": "a quarter of the tokens"}
     looks = method_looks(m for m in table.method.unique() if m in METHODS)
@@ -299,7 +299,7 @@ def figure_all_pairs(table: pd.DataFrame) -> Axes:
     keys = ["task", "group", "method_a", "method_b", "k"]
     lines = table.groupby(keys, sort=False).agreement.mean().reset_index()
     lines["group"] = lines.group.where(lines.group.isin(list(GROUPS)), REST)
-    figure, panels = style.task_panels(lines.task.unique(), 6.8, 3.8, sharey=False)
+    figure, panels = style.task_panels(lines.task.unique(), 3.6, 3.4, sharey=False)
     ends: dict[Axes, list[CurveEnd]] = defaultdict(list)
     for task, axes in panels.items():
         for group, (colour, marker) in GROUPS.items():
@@ -314,7 +314,7 @@ def figure_all_pairs(table: pd.DataFrame) -> Axes:
             name = f"{group} ({inside.groupby(['method_a', 'method_b']).ngroups})"
             ends[axes].append(CurveEnd(name, mean.index[-1], mean.iloc[-1], colour))
     _name_tasks(panels, lines.k, ylabel="agreement@k", ylim=(0.48, 1.02))
-    return style.name_ends(figure, ends, 8.5)
+    return style.name_ends(figure, ends)
 
 
 def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int) -> Axes:

@@ -158,7 +158,7 @@ def draw_attractors(table: pd.DataFrame) -> Axes:
     if not len(part):
         return draw_nothing("no agreement sentences in this run")
     looks = method_looks(dict.fromkeys(part.method))
-    figure, panels = task_panels(dict.fromkeys(part.model), 3.4, 3.4, 3, 3.2, layout="constrained")
+    figure, panels = task_panels(dict.fromkeys(part.model), 2.3, 2.9, 3, 2.4, layout="constrained")
     for model, axes in panels.items():
         for method, look in looks.items():
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")

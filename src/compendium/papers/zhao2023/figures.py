@@ -71,7 +71,7 @@ def figure_3(table: pd.DataFrame) -> Axes:
     Soft metrics level, dashed grey what a coin would get.
     """
     tasks = list(dict.fromkeys(table.task))
-    figure, panels = style.task_panels(tasks, 2.5, 3.2, len(tasks), 0.8)
+    figure, panels = style.task_panels(tasks, 2.6, 2.8, 3, 0.8)
     for task, axes in panels.items():
         part = table[table.task == task]
         axes.axhline(0.5, **HALF)
@@ -86,7 +86,7 @@ def figure_3(table: pd.DataFrame) -> Axes:
                 flat = ([level.diagnosticity] * 2, level.low, level.high)
                 style.draw_curve(axes, ends, *flat, linewidth=2.4, **look)
         axes.set(title=style.task_title(task), xlabel="size of the rationale", ylim=(-0.02, 1.02))
-    panels[tasks[0]].set_ylabel("diagnosticity")
+    figure.supylabel("diagnosticity")
     return style.legend_below(figure, 4)
 
 
@@ -96,7 +96,7 @@ def draw_erasure_curves(curves: pd.DataFrame) -> Axes:
     heights = [
         max(2.4, 0.19 * count) for count in curves.groupby("task", sort=False).method.nunique()
     ]
-    size = (9.6, sum(heights) + 0.7 * len(heights))
+    size = (6.4, sum(heights) + 0.7 * len(heights))
     figure, grid = plt.subplots(
         len(heights), 2, figsize=size, sharex=True, squeeze=False, height_ratios=heights
     )
@@ -120,7 +120,7 @@ def draw_changes(table: pd.DataFrame) -> Axes:
         )
     style.use_style()
     places = np.arange(len(table))
-    size = (10.5, 0.27 * len(table) + 1.6)
+    size = (9, 0.27 * len(table) + 1.6)
     _, panels = plt.subplots(
         1, len(FAITHFULNESS), figsize=size, sharey=True, sharex=True, layout="constrained"
     )
@@ -146,7 +146,7 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]) -> Axes:
     """
     settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
     edges = np.linspace(-0.5, 0.5, 6)
-    figure, panels = style.task_panels(settings, 2.6, 3.0, len(settings), layout="constrained")
+    figure, panels = style.task_panels(settings, 3.6, 2.8, 2, layout="constrained")
     for setting, axes in panels.items():
         part = pairs[pairs.setting == setting]
         for metric, share in SHARES.items():
@@ -162,7 +162,7 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]) -> Axes:
         axes.axhline(0.5, **HALF)
         axes.set_title(settings[setting], fontsize=10)
         axes.set(xlabel="keeps (removes) more by", xlim=(-0.55, 0.55), ylim=(-0.02, 1.02))
-    figure.axes[0].set_ylabel("share of wins")
+    figure.supylabel("share of wins")
     figure.axes[0].legend()
     sns.despine()
     return figure.axes[0]
