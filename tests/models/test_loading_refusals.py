@@ -195,6 +195,20 @@ def test_a_misspelt_folder_is_not_asked_of_the_hub(bert, monkeypatch):
     assert find_model("owner/name") == "owner/name" and find_model("name") == "name"
 
 
+def test_a_name_of_the_hub_may_hold_a_revision(monkeypatch):
+    asked = []
+
+    def refuse(name, revision, **how):
+        asked.append((name, revision))
+        raise OSError("no network")
+
+    monkeypatch.setattr("transformers.AutoConfig.from_pretrained", refuse)
+    for name in ("owner/name@4f1c2d", "owner/name"):
+        with pytest.raises(OSError, match="no network"):
+            load(name)
+    assert asked == [("owner/name", "4f1c2d"), ("owner/name", "main")]
+
+
 def test_outputs_that_are_only_numbered_take_names_and_others_keep_theirs():
     numbered = ("LABEL_0", "LABEL_1")
     for names in (numbered, ("0", "1")):

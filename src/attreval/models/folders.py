@@ -42,7 +42,7 @@ _TRUST = "trust_remote_code"
 def find_model(name: Path | str) -> Path | str:
     """The folder or GGUF file of that name, or the name itself where it can only be of the hub.
 
-    Names of the hub are `owner/name`, or `name`.
+    Names of the hub are `owner/name`, or `name`, with `@revision` (a commit) if one is asked for.
 
     Raises:
         FileNotFoundError: The folder is not there (names the nearest ones), or it is a file.
@@ -68,7 +68,10 @@ def is_gguf(folder: Path | str) -> bool:
 def source_of(folder: Path | str) -> tuple[Path | str, dict[str, Any]]:
     """What `from_pretrained` is given: a folder or a name, and how it is opened."""
     how: dict[str, Any] = {_TRUST: False, "local_files_only": isinstance(folder, Path)}
-    if not isinstance(folder, Path) or not is_gguf(folder):
+    if not isinstance(folder, Path):
+        name, _, revision = folder.partition("@")
+        return name, how | {"revision": revision or "main"}
+    if not is_gguf(folder):
         return folder, how
     for package in ("gguf", "accelerate"):
         need(package, "gguf", f"{folder.name}, a GGUF file,")
