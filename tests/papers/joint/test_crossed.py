@@ -56,13 +56,13 @@ def test_a_pair_is_ordered_everywhere_where_every_cell_says_so():
     assert list(table.family) == ["recurrent and convolutional networks", "transformers", "all"]
     names = ["first", "second", "columns", "cells", "before", "share"]
     assert table.iloc[-1][names].tolist() == ["lrp", "gradient_l2", 8, 4, 4, 1]
-    assert table.everywhere.all() and not table.opposed.any()
+    assert table.everywhere.all()
     assert crossed.say_pairs(table).endswith("1 of 1 in all 4 cells of both families.")
     table = pairs_where(lambda v: (v.model == "x") & (v.metric == "nc"))
     assert table.iloc[-1][["share", "before"]].tolist() == [0.75, 3]
     assert list(table.everywhere) == [1, 0, 0]
     table = pairs_where(lambda v: v.model == "x")  # each family agrees with itself alone
-    assert list(table.everywhere) == [1, 1, 0] and list(table.opposed) == [0, 0, 1]
+    assert list(table.everywhere) == [1, 1, 0]
     row = pairs_where(lambda v: v.model != "", to=0).iloc[0]
     assert row[["share", "before", "everywhere"]].tolist() == [0.5, 0, False], "equal methods"
 

@@ -212,15 +212,6 @@ def test_families_of_transformers_are_told_apart():
     assert set(table.kind) == set(OF_TWO.values())
 
 
-def test_needed_orders_follow_spearman_and_brown():
-    row = first_row(plant(0.5, 0.2, 0.1, 0.1, 0.1, number=50), 2)
-    orders = np.array([row.needed - 1, row.needed])
-    fewer, enough = orders * row.methods / (1 + (orders - 1) * row.methods)
-    assert fewer < 0.8 <= enough
-    nothing = first_row(plant(0.0, 0.5, 0.0, 0.3, 0.2, number=9, at=3), 2)
-    assert np.isfinite(nothing.needed) == (nothing.methods > 0)
-
-
 def test_one_rule_leaves_out_the_methods_whose_rules_differ():
     """Its components are those of the other methods alone.
 

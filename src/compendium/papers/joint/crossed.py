@@ -150,15 +150,14 @@ def network_means(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
     return found.assign(granularity="tokens", low=found["mean"] - half, high=found["mean"] + half)
 
 
-@table_of("family first second columns share cells before everywhere opposed")
+@table_of("family first second columns share cells before everywhere")
 def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterator[tuple]:
     """One row a pair of methods and family of networks, or all (ALL): which is better?
 
     means: of `network_means`. columns: a column is a task, network and metric of one of the papers;
     share: of them where the first is better, ties half; it is the one with the larger share. A cell
     is a task, family and paper; before: of so many `cells` those in at least SURE of whose columns
-    the first is better; everywhere: whether all are. opposed: of all networks, whether each family
-    has one order everywhere, and the two are opposite.
+    the first is better; everywhere: whether all are.
     """
     column = ["task", "model", "seed", "metric"]
     wide = judged(means).pivot(index=column, columns="method", values="mean").dropna(axis=1)
@@ -166,11 +165,9 @@ def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterato
     about["family"] = about.model.map(lambda name: family_of(models[name]))
     about["judge"] = about.metric.map(JUDGES)
     cells = pd.MultiIndex.from_frame(about[["task", "family", "judge"]])
-    everywhere: dict[str, set[tuple[str, str]]] = {}
     for name in (*dict.fromkeys(about.family), ALL):
         here = ((about.family == name) | (name == ALL)).to_numpy()
         part = wide[here]
-        everywhere[name] = set()
         for first, second in combinations(part.columns, 2):
             signs = np.sign(part[first] - part[second])
             won = pd.Series((signs.to_numpy() + 1) / 2, index=cells[here])
@@ -179,13 +176,8 @@ def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterato
                 won = 1 - won
             by_cell = won.groupby(level=[0, 1, 2]).mean()
             before = int((by_cell >= SURE).sum())
-            in_all = before == len(by_cell)
-            if in_all:
-                everywhere[name].add((first, second))
-            both_ways = {(first, second), (second, first)}
-            opposed = name == ALL and both_ways <= set.union(*everywhere.values())
             counts = (len(won), won.mean(), len(by_cell), before)
-            yield name, first, second, *counts, in_all, opposed
+            yield name, first, second, *counts, before == len(by_cell)
 
 
 def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile) -> pd.DataFrame:

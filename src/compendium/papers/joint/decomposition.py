@@ -39,7 +39,6 @@ from compendium.papers.joint.values import (
 # of a column's variance: where the texts make more than the rest of it, the column is left out
 LEAST_TOLD = 0.5
 ENOUGH_MODELS = 5  # of a family, to draw them: of fewer, each pair of models is told by itself
-DEPENDABLE = 0.8  # the generalizability that is usually asked for
 # what each leaves out, of a column: agreement between methods, which does not ask what is right;
 # methods whose rules on a transformer are others than on a recurrent network; what multiplies one
 # step's gradient with the input, which is one method on a transformer
@@ -155,8 +154,7 @@ def decomposition_table(
         two of a paper, of two papers on one network, of two on two. methods, paper, metric, model,
         both: shares of the variance with the sum 1; judge: paper and metric; `_cut`: the same where
         what is estimated below 0 counts as 0. lead: the judge's share less the model's. `_low`,
-        `_high`: intervals. needed: orders of different papers on different networks whose mean is
-        dependable (Spearman-Brown); infinite where nothing is shared.
+        `_high`: intervals.
     """
     rows = []
     own = [name for name, spec in models.items() if not spec.same_as]
@@ -325,8 +323,7 @@ def _decompose(
     out |= shares.to_dict()
     out |= cut_shares(shares).add_suffix("_cut").to_dict()
     out |= pd.Series(low, SHARES).add_suffix("_low").to_dict()
-    out |= pd.Series(high, SHARES).add_suffix("_high").to_dict()
-    return out | {"needed": _needed(shares.methods)}
+    return out | pd.Series(high, SHARES).add_suffix("_high").to_dict()
 
 
 def cut_shares(shares: pd.Series) -> pd.Series:
@@ -335,16 +332,6 @@ def cut_shares(shares: pd.Series) -> pd.Series:
     cut /= cut.sum()
     cut["judge"] = cut.paper + cut.metric
     return cut
-
-
-def _needed(own: float) -> float:
-    """How many orders have a dependable mean, where one has `own` shared (Spearman-Brown)."""
-    if np.isnan(own):
-        return own
-    if own <= 0:
-        return np.inf
-    orders = DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own)
-    return float(np.maximum(1, np.ceil(orders)))
 
 
 def _shares(found: np.ndarray) -> np.ndarray:
