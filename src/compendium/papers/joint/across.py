@@ -115,13 +115,13 @@ def lost_between(array: np.ndarray, rng: Rng) -> LostBetween:
     return LostBetween(float(within[0]), float(across[0]), float(lost[0]), p)
 
 
-def cut_texts(n: int, rng: Rng) -> np.ndarray:
+def cut_texts(n: int, rng: Rng, cuts: int = CUTS) -> np.ndarray:
     """(c, 2, n) weights of texts in two random halves, each adding up to 1.
 
     Of an odd number one text is left out.
     """
     half = n // 2
-    weights = np.zeros((CUTS, 2, n))
+    weights = np.zeros((cuts, 2, n))
     for first, second in weights:
         order = rng.permutation(n)
         first[order[:half]] = 1 / half

@@ -33,6 +33,7 @@ from compendium.papers.common.contrasts import (
 from compendium.papers.common.method_style import method_looks
 from compendium.papers.common.sentences import farthest, of_row, sentence
 from compendium.papers.common.tables import spell, table_of
+from compendium.papers.joint.across import cut_texts
 from compendium.papers.joint.values import TOO_FEW, judge_chance
 from compendium.papers.joint.variants import OpenRun, Part, first_parts, measure_variants
 from compendium.papers.zhao2023.erasure import (
@@ -260,12 +261,10 @@ def correlate_twins(one: np.ndarray, other: np.ndarray, masked: np.ndarray) -> T
 def halve_texts(twins: TwinValues, rng: Rng) -> tuple[float, float]:
     """(within, across) mean tau-b between two random halves of the texts."""
     array = twins.values
-    half = len(array) // 2
-    if not half:
+    if len(array) < 2:
         return np.nan, np.nan
-    orders = np.stack([rng.permutation(len(array)) for _ in range(CUTS)])
-    one = array[orders[:, :half]].mean(axis=1)  # (cuts, t, m)
-    other = array[orders[:, half : 2 * half]].mean(axis=1)
+    halves = cut_texts(len(array), rng, CUTS)
+    one, other = np.einsum("chn,ntm->hctm", halves, array)
     within = mean_of_known(tau_b(one, other).ravel())
     across = mean_of_known(correlate_twins(one, other, twins.masked).across)
     return float(within), float(across)
