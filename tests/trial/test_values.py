@@ -17,6 +17,7 @@ from attreval.trial.exact import decides_alone
 from attreval.trial.exchange import export_worlds
 from attreval.trial.measure import explain_tokens, known_worlds
 from attreval.trial.run import headline, run_trial
+from attreval.trial.worlds import trained
 
 SEED = 11
 TEXTS = 8
@@ -36,8 +37,10 @@ def read(path):
 
 
 def test_the_exported_model_is_that_of_the_world(exported):
+    """And another training by the same seed gives the same."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+    trained.bert_model.cache_clear()
     made = load_world(BERT, SEED, TEXTS)
     tokenizer = AutoTokenizer.from_pretrained(exported / BERT)
     network = AutoModelForSequenceClassification.from_pretrained(exported / BERT)
