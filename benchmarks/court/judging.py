@@ -150,6 +150,7 @@ def judge(folder: Path, values: Path) -> pd.DataFrame:
                 "known": cell.known,
                 "verdict": verdicts.verdict[name],
                 "fooled_by": verdicts.fooled_by[name],
+                "moved_by": verdicts.moved_by[name],
                 "why": reason.why if reason else "",
             }
         )

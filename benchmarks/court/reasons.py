@@ -11,19 +11,24 @@ class Reason(NamedTuple):
 
 
 ONLY_POSITIVE = (
-    "removes tokens of positive scores alone (evaluators/utils_from_soft_to_discrete.py, "
-    "_get_id_tokens_top_k, line 14; parse_evaluator_args, line 70) and deletes them"
+    "takes tokens of positive scores alone (evaluators/utils_from_soft_to_discrete.py, "
+    "_get_id_tokens_top_k, line 14; parse_evaluator_args, line 70), deletes in place of masking, "
+    "and counts a set that repeats once (faithfulness_measures.py, lines 91 and 189)"
 )
 UNMASKED = "words are deleted (explain.py, drop_spans: mask is empty by default), ours masked"
 ARGMAX = (
     "puts the places of the largest entries of the last hidden state in the place of input ids, "
     "so that another text is read"
 )
+NO_ROOM = (
+    "where the text without any word is within 0.05 of the whole one, its NSD is 0 and its "
+    "comprehensiveness 1, whatever the explanation (metrics.py, compute_nsd, line 206; line 307)"
+)
 ONE_TEXT = "of a single text accuracy is 0 or 1; "
 REASONS: dict[str, Reason] = {
     "ferret-xai aopc_compr": Reason(
         "comprehensiveness, tenths",
-        f"{ONLY_POSITIVE}; where no score is positive its value is 0 (faithfulness_measures.py)",
+        f"{ONLY_POSITIVE}; where no score is positive its value is 0 (line 122)",
     ),
     "ferret-xai aopc_compr (all, masked)": Reason("comprehensiveness, tenths"),
     "ferret-xai aopc_suff": Reason(
@@ -57,7 +62,7 @@ REASONS: dict[str, Reason] = {
     ),
     "ice-faithfulness comprehensiveness_nsd": Reason(
         "nc, a fifth",
-        "mean of deleting and of words of other texts (operators.py, create_ice_lite_operators)",
+        f"{NO_ROOM}; mean of deleting and of words of other texts (operators.py)",
     ),
     "ice-faithfulness sufficiency_nsd": Reason("ns, a fifth", "as above"),
     "ice-faithfulness win_rate": Reason(
@@ -65,7 +70,7 @@ REASONS: dict[str, Reason] = {
     ),
     "ice-faithfulness comprehensiveness auc": Reason(
         "comprehensiveness, tenths",
-        "deletes; [CLS] and [SEP] count for the size (metrics.py, compute_auc_over_k, line 369); "
+        f"{NO_ROOM}; deletes; [CLS] and [SEP] count for the size (line 369); "
         "the area is not divided by its width of 0.9 (line 394)",
     ),
     "ice-faithfulness sufficiency auc": Reason("sufficiency, tenths", "as above"),
