@@ -3,7 +3,7 @@
 As they are, only tokens of positive scores are removed, and they are deleted. `all, masked` goes by
 rank alone, as other libraries do, and puts the mask token in their place. Scores are raised above 0
 for that: `only_pos=False` compares an array with `[]` (utils_from_soft_to_discrete.py, line 19),
-which numpy 1.25 and later refuse.
+which numpy 1.26.4 refuses.
 """
 
 from dataclasses import replace
