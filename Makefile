@@ -18,9 +18,11 @@ TEXTS ?= 5
 REPEATS ?= 5
 GROWTH ?= 1,10,100
 DEVICE ?= cpu
+COURT := ferret explainkit ice interpreto captum $(if $(EVALXNLP),evalxnlp)
+COURT_SEED ?= 7
 ENVS := benchmarks/.envs
 
-.PHONY: help report test library promises smoke lab lint format doctor lock clean quarto publish bench
+.PHONY: help report test library promises smoke lab lint format doctor lock clean quarto publish bench court
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -64,6 +66,13 @@ publish: report  ## commit the run of PROFILE (quick): results/reference, docs/f
 bench: $(READY) $(foreach peer,$(or $(ONLY),$(PEERS)),$(ENVS)/$(peer)/.ready)  ## cost beside ferret, captum, interpreto: ONLY=ferret TEXTS=5 REPEATS=5
 	@$(BIN)/python benchmarks/run.py --count $(TEXTS) --repeats $(REPEATS) --growth "$(GROWTH)" --device $(DEVICE) \
 	  $(if $(ONLY),--only $(ONLY)) $(if $(MODEL),--model $(MODEL)) $(if $(CSV),--texts $(CSV)) $(if $(WHAT),--what '$(WHAT)')
+
+HELD := benchmarks/.inputs/court
+court: $(READY) $(foreach peer,$(COURT),$(ENVS)/$(peer)/.ready)  ## other libraries' metrics on trial: EVALXNLP=folder COURT_SEED=7 TEXTS=30
+	@$(BIN)/attreval trial --export $(HELD) --world backdoor_bert --seed $(COURT_SEED) --texts $(if $(filter file,$(origin TEXTS)),30,$(TEXTS))
+	@for peer in $(COURT); do TRANSFORMERS_VERBOSITY=error EVALXNLP=$(EVALXNLP) \
+	  $(ENVS)/$$peer/bin/python benchmarks/court/of_$$peer.py $(HELD) $(HELD)/$$peer.jsonl || exit 1; done
+	@$(BIN)/python benchmarks/court/judging.py $(HELD) $(COURT:%=$(HELD)/%.jsonl)
 
 # what a build of torch for GPUs asks for, and brings itself
 CUDA := cuda-bindings cuda-toolkit nvidia-cudnn-cu13 nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvshmem-cu13 triton

@@ -14,7 +14,7 @@ from attreval.trial.run import NULLS
 
 SEED = 11
 TEXTS = 12
-MADE = tuple(name for name, one in WORLDS.items() if not one.corpus)
+MADE = tuple(name for name, one in WORLDS.items() if not one.corpus and not one.by_name)
 OWN = {"judge": "", "source": "test", "higher_is_better": True}
 
 

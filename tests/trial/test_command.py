@@ -135,7 +135,7 @@ def test_other_errors_say_what_would_work(tmp_path, mine):
         ("--metric", "truth"): "unknown metric 'truth'; there are: all, pointing",
         ("--world", "two"): "unknown world 'two'; there are: one",
         ("--out", "page.pdf"): "a trial is kept as .html; got 'page.pdf'",
-        ("--export", tmp_path, "--metric", "nc"): "--export only writes texts",
+        ("--export", tmp_path, "--metric", "nc"): "--export only writes worlds",
         ("--attributions", tmp_path / "none.jsonl"): "attributions are jsonl with world, seed",
     }.items():
         told, code = ask(*words)

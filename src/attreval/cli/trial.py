@@ -27,6 +27,10 @@ def trial_command(
             help="a .jsonl of scores that a method of your own gave the texts of --export"
         ),
     ] = None,
+    values: Annotated[
+        Path | None,
+        typer.Option(help="a .jsonl of what metrics elsewhere gave the scores of --export"),
+    ] = None,
     texts: Annotated[int | None, typer.Option(help="texts of each world; else 30", min=8)] = None,
     seed: Annotated[int | None, typer.Option(help="of the worlds; else drawn anew", min=0)] = None,
     out: Annotated[
@@ -37,7 +41,10 @@ def trial_command(
         typer.Option(help="write a submission for the board (board/README.md), a .jsonl"),
     ] = None,
     export: Annotated[
-        Path | None, typer.Option(help="only write the worlds' texts (texts.jsonl) into a folder")
+        Path | None,
+        typer.Option(
+            help="only write the worlds into a folder: texts, scores, models of transformers"
+        ),
     ] = None,
     corpora: Annotated[
         str | None, typer.Option(help="a folder of corpora; else ATTREVAL_CORPORA")
@@ -50,25 +57,28 @@ def trial_command(
         raise ValueError(f"a trial is kept as .html; got {str(out)!r}")
     if board is not None and board.suffix != ".jsonl":
         raise ValueError(f"a submission is a .jsonl; got {str(board)!r}")
-    if export is not None and (file or metric or attributions):
-        raise ValueError("--export only writes texts; leave out the metrics and --attributions")
+    if export is not None and (file or metric or attributions or values):
+        raise ValueError(
+            "--export only writes worlds; leave out the metrics, --attributions and --values"
+        )
     import torch
 
     from attreval.core.tables import write_text
 
     torch.set_num_threads(1)  # of so small networks they only wait for each other
     if export is not None:
-        from attreval.trial.exchange import export_texts
+        from attreval.trial.exchange import export_worlds
         from attreval.trial.run import TEXTS, draw_seed
 
         seed = draw_seed() if seed is None else seed
-        print(f"seed {seed}\n{export_texts(export, world, texts or TEXTS, seed, corpora)}")
+        written = export_worlds(export, world, texts or TEXTS, seed, corpora)
+        print(f"seed {seed}", *written, sep="\n")
         return
     from attreval.trial.page import trial_page
     from attreval.trial.run import headline, run_trial
 
     say = partial(print, flush=True)
-    result = run_trial(file, metric, world, attributions, texts, seed, corpora, say)
+    result = run_trial(file, metric, world, attributions, values, texts, seed, corpora, say)
     print()
     rows = [
         {

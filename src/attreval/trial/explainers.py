@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from attreval.core.seeds import Rng, generator
+from attreval.methods import METHODS as KNOWN
 from attreval.methods.method import Budget
 from attreval.methods.run import explain_instances
 from attreval.models.scorer import Scorer
@@ -119,6 +120,11 @@ def there_is(explainer: str, made: Made, level: str = "token") -> bool:
     if level == "pair":
         return explainer != "decoy" and text.pair_truth is not None
     return explainer != "decoy" or text.decoy is not None
+
+
+def real_methods() -> list[str]:
+    """Those of METHODS whose packages are here."""
+    return [name for name in METHODS if not KNOWN[name].missing()]
 
 
 def explain_really(made: Made, methods: Sequence[str]) -> Scores:

@@ -22,6 +22,7 @@ from attreval.models.scorer import Scorer
 from attreval.trial import WORLDS, load_world
 from attreval.trial.explainers import (
     DRAWN,
+    EXPLAINERS,
     PLAIN,
     Scores,
     around,
@@ -136,10 +137,14 @@ def searches(metric: Metric) -> bool:
 
 
 def known_worlds(names: Sequence[str] | None, corpora: str | None) -> list[str]:
-    """The names, checked; without names all worlds whose corpus, if they have one, is there."""
+    """The names, checked; without names all worlds but those by name, and those without corpus."""
     if unknown := [name for name in names or () if name not in WORLDS]:
         raise ValueError(f"unknown world {unknown[0]!r}; there are: {', '.join(WORLDS)}")
-    there = [name for name, one in WORLDS.items() if not one.corpus or one.folder(corpora)]
+    there = [
+        name
+        for name, one in WORLDS.items()
+        if not one.by_name and (not one.corpus or one.folder(corpora))
+    ]
     return list(names or there)
 
 
@@ -182,10 +187,8 @@ def try_metrics(
         made = make(name, seed, texts, corpora)
         asked = {key: one for key, one in held.items() if applies(one, WORLDS[name], made)}
         elsewhere = {who: by for (world, who), by in (given or {}).items() if world == name}
-        of_methods = _real_scores(made, methods, elsewhere)
         explained = [
-            *_stand_in_scores(made, explainers, draws, "token"),
-            *(ByExplainer(who, 0, "token", scores) for who, scores in of_methods.items()),
+            *explain_tokens(made, explainers, draws, methods, elsewhere),
             *_stand_in_scores(made, explainers, draws, "pair"),
         ]
         for one in explained:
@@ -205,6 +208,19 @@ def try_metrics(
         pd.DataFrame(truths, columns=["world", "explainer", "text", "closeness"]),
         seed,
     )
+
+
+def explain_tokens(
+    made: Made,
+    explainers: Sequence[str] = tuple(EXPLAINERS),
+    draws: int = 1,
+    methods: Sequence[str] = (),
+    elsewhere: Mapping[str, Mapping[str, np.ndarray]] | None = None,
+) -> Iterator[ByExplainer]:
+    """All explanations of a world by tokens: of EXPLAINERS, of methods and made elsewhere."""
+    yield from _stand_in_scores(made, explainers, draws, "token")
+    for who, scores in _real_scores(made, methods, elsewhere or {}).items():
+        yield ByExplainer(who, 0, "token", scores)
 
 
 def _stand_in_scores(

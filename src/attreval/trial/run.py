@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -13,9 +13,25 @@ from attreval.core.seeds import generator
 from attreval.methods import METHODS as KNOWN
 from attreval.metrics.metric import Metric, metric
 from attreval.metrics.scored_text import ScoredText
-from attreval.trial.exchange import check_metric, read_metrics, read_theirs
-from attreval.trial.explainers import EXPLAINERS, METHODS
-from attreval.trial.measure import TRIED, Say, Trial, known_worlds, try_metrics
+from attreval.metrics.separation import MUST
+from attreval.trial.exchange import (
+    Theirs,
+    TheirValues,
+    check_metric,
+    read_metrics,
+    read_theirs,
+    read_values,
+)
+from attreval.trial.explainers import EXPLAINERS, real_methods
+from attreval.trial.measure import (
+    COLUMNS,
+    TRIED,
+    Say,
+    Trial,
+    check_values,
+    known_worlds,
+    try_metrics,
+)
 from attreval.trial.verdict import matrix_table, short_list, verdicts_by_metric
 
 COMPARISON = ("nc", "ns", "soft_nc", "soft_nc_equal")  # what a metric of one's own stands beside
@@ -114,6 +130,7 @@ def run_trial(
     metrics: Sequence[str] | None = None,
     worlds: Sequence[str] | None = None,
     attributions: Path | str | None = None,
+    values: Path | str | None = None,
     texts: int | None = None,
     seed: int | None = None,
     corpora: str | None = None,
@@ -124,47 +141,90 @@ def run_trial(
     Args:
         file: A Python file with metrics of one's own.
         metrics: Names of others; `["all"]` for all; a few for comparison where not given.
-        worlds: All that can be made where not given; those of the attributions, where these are
-            given.
+        worlds: All that can be made where not given; those of the attributions or values, where
+            these are given.
         attributions: Scores made elsewhere, see `attreval.trial.exchange`.
-        texts: Of each world, 30 where neither this nor attributions say.
-        seed: Drawn anew where neither this nor attributions say.
+        values: What metrics elsewhere said of the scores of `export_worlds`.
+        texts: Of each world, 30 where neither this nor a file says.
+        seed: Drawn anew where neither this nor a file says.
         corpora: The folder of the corpora.
         say: Is told each step.
 
     Raises:
         ValueError: For a name that is not known, a metric that cannot be tried or fails, or
-            attributions that do not fit.
+            attributions or values that do not fit.
     """
     own = read_metrics(file) if file else {}
+    files: list[Theirs | TheirValues] = []
+    given = {}
+    said = None
+    if attributions:
+        theirs = read_theirs(attributions, seed)
+        given = theirs.scores
+        files.append(theirs)
+    if values:
+        said = read_values(values, files[0].seed if files else seed)
+        own |= said.metrics
+        files.append(said)
     picked = pick_metrics(metrics, own)
     for name, one in picked.items():
         check_metric(one, name)
-    given = {}
-    if attributions:
-        elsewhere = read_theirs(attributions, seed)
-        given = elsewhere.scores
-        worlds = worlds or elsewhere.worlds
-        texts = texts or elsewhere.texts
-        seed = elsewhere.seed
+    if files:
+        worlds = worlds or list(dict.fromkeys(name for one in files for name in one.worlds))
+        texts = texts or max(one.texts for one in files)
+        seed = files[0].seed
     texts = texts or TEXTS
     seed = draw_seed() if seed is None else seed
     asked = known_worlds(worlds, corpora)
     say(f"seed {seed}: the same worlds again with --seed {seed}")
-    methods = [name for name in METHODS if not KNOWN[name].missing()]
     trial = try_metrics(
-        picked,
+        {name: one for name, one in picked.items() if said is None or name not in said.metrics},
         texts,
         worlds=asked,
         explainers=tuple(EXPLAINERS),
         seed=seed,
-        methods=methods,
+        methods=real_methods(),
         given=given,
         corpora=corpora,
         say=say,
     )
-    theirs = dict.fromkeys(method for _, method in given)
-    return Result(trial, picked, tuple(asked), texts, tuple(own), tuple(theirs))
+    if said is not None:
+        trial = add_values(trial, said)
+    methods = dict.fromkeys(method for _, method in given)
+    return Result(trial, picked, tuple(asked), texts, tuple(own), tuple(methods))
+
+
+def add_values(trial: Trial, said: TheirValues) -> Trial:
+    """A trial with what metrics elsewhere gave in its worlds, NaN for texts that they left out.
+
+    Raises:
+        ValueError: Values are of a text or an explanation that the trial has not, or there are none
+            of the truth, random scores or its reverse, or no number for the truth.
+    """
+    table = said.table[said.table.world.isin(trial.values.world)]
+    where = ["world", "explainer", "text"]
+    ours = trial.values[trial.values.metric == one_half.name]
+    places = ours.drop(columns=["metric", "value", "sign"])
+    if len(lost := table[~table.set_index(where).index.isin(places.set_index(where).index)]):
+        one = lost.iloc[0]
+        raise ValueError(
+            f"a value of {one.metric!r} is for {one.explainer!r} on {one.text!r}, which this trial "
+            f"has not; its worlds have {len(places)} lines in scores.jsonl, such as "
+            f"{places.explainer.iloc[0]!r} on {places.text.iloc[0]!r}"
+        )
+    held = []
+    for (name, world), part in table.groupby(["metric", "world"], sort=False):
+        if lacking := {"oracle", *MUST} - set(part.explainer):
+            raise ValueError(
+                f"{name!r} has no value for {sorted(lacking)[0]!r} in {world!r}; a verdict needs "
+                f"oracle, {', '.join(MUST)}, and what misleads"
+            )
+        asked = places[(places.world == world) & places.explainer.isin(part.explainer)]
+        found = asked.merge(part[[*where, "value"]], on=where, how="left")
+        held.append(found.assign(metric=name, sign=said.metrics[name].sign))
+    theirs = pd.concat(held)[COLUMNS]
+    check_values(theirs)
+    return replace(trial, values=pd.concat([theirs, trial.values], ignore_index=True))
 
 
 def draw_seed() -> int:

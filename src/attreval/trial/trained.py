@@ -6,9 +6,10 @@ Letters used for shapes: B rows, L words.
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,12 +18,17 @@ from attreval.core.seeds import Rng, generator, seed_of
 from attreval.metrics.erasure import rank_tokens
 from attreval.models.words.classifier import Network, Sizes, WordClassifier
 from attreval.models.words.vocabulary import PAD, UNKNOWN
-from attreval.trial.world import WorldText
+from attreval.trial.world import WorldText, make_instance
+
+if TYPE_CHECKING:
+    from attreval.models.transformer import Transformer
 
 Labelled = tuple[list[str], int]  # words, class
 SHOWN = 2  # tokens of an explanation that an agent is shown
 # of a neighbour: the standard deviation that is added to vectors, in that of all their entries
 NOISE = 0.05
+BLANKS = ("[MASK]", "[PAD]", "")
+LONGEST = 64  # tokens that a BERT reads
 
 
 def train_words(
@@ -44,40 +50,107 @@ def train_words(
         steps: how many.
     """
     sizes = Sizes("cnn", len(words) + 2, len(labels), 32, 32, kernel=3, dropout=0.0)
-    names = ("trial", name, *seed)
-    rng = generator("train", *names)
+    with _from_seed(name, *seed) as rng:
+        network = Network(sizes)
+        model = WordClassifier(name, network, tuple(words), sizes, labels, max_length=512)
+
+        def loss() -> torch.Tensor:
+            ids, mask, classes = pad_words(model, batch(rng), rng)
+            logits = network(network.embedding(ids), mask)
+            return torch.nn.functional.cross_entropy(logits, classes)
+
+        _fit(network, loss, 0.01, steps)
+    return model
+
+
+def train_bert(
+    name: str,
+    labels: tuple[str, ...],
+    words: Sequence[str],
+    batch: Callable[[Rng], Sequence[Labelled]],
+    *seed: object,
+    steps: int = 200,
+) -> "Transformer":
+    """Train a BERT of two layers that `transformers` opens, whose tokens are words.
+
+    What a blanked word becomes is drawn for each text: the mask token, padding that is attended to,
+    or nothing; libraries erase in one of these ways. The arguments are those of `train_words`.
+    """
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    from attreval.models.transformer import Transformer
+
+    known = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+    tokenizer = BertTokenizerFast(vocab={word: at for at, word in enumerate(known)})
+    config = BertConfig(
+        vocab_size=len(known),
+        max_position_embeddings=LONGEST,
+        id2label=dict(enumerate(labels)),
+        label2id={label: at for at, label in enumerate(labels)},
+        # narrower than the vocabulary: EvalxNLP takes places in a vector for ids
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+    )
+    with _from_seed(name, *seed) as rng:
+        network = BertForSequenceClassification(config)
+
+        def loss() -> torch.Tensor:
+            drawn = batch(rng)
+            texts = [_blank(words, row, rng) for row, (words, _) in enumerate(drawn)]
+            read = tokenizer(texts, padding=True, return_tensors="pt")
+            return network(**read, labels=torch.tensor([label for _, label in drawn])).loss
+
+        _fit(network, loss, 0.003, steps)
+    return Transformer(name, network, tokenizer, labels, LONGEST)
+
+
+def _blank(words: list[str], row: int, rng: Rng) -> str:
+    """A text; of two in four a share of the words, drawn for each, is blanked in one way."""
+    if row % 4 < 2:
+        return " ".join(words)
+    gone = rng.random(len(words)) < rng.uniform(0, 0.9)
+    blank = BLANKS[rng.integers(len(BLANKS))]
+    return " ".join(np.where(gone, blank, words))
+
+
+@contextmanager
+def _from_seed(*names: object) -> Iterator[Rng]:
+    """What is trained inside follows from the names: its weights, and a generator for its texts."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # several would wait for each other, and change the order of sums
     try:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed_of("weights", *names))
-            network = Network(sizes)
-            model = WordClassifier(name, network, tuple(words), sizes, labels, max_length=512)
-            optimiser = torch.optim.Adam(network.train().parameters(), lr=0.01)
-            for _ in range(steps):
-                ids, mask, classes = pad_words(model, batch(rng), rng)
-                logits = network(network.embedding(ids), mask)
-                loss = torch.nn.functional.cross_entropy(logits, classes)
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
+            torch.manual_seed(seed_of("weights", "trial", *names))
+            yield generator("train", "trial", *names)
     finally:
         torch.set_num_threads(threads)
+
+
+def _fit(
+    network: torch.nn.Module, loss: Callable[[], torch.Tensor], rate: float, steps: int
+) -> None:
+    """Train a network and freeze it. loss: draws a batch."""
+    optimiser = torch.optim.Adam(network.train().parameters(), lr=rate)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        loss().backward()
+        optimiser.step()
     network.eval().requires_grad_(False)
-    return model
 
 
-def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: Rng | None = None) -> tuple:
+def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: Rng) -> tuple:
     """(B, L) ids and mask, (B,) classes of texts.
 
-    rng: blanks a share of the words of two texts in four, drawn for each text; None blanks none.
+    rng: blanks a share of the words of two texts in four, drawn for each text.
     """
     shape = (len(texts), max(len(words) for words, _ in texts))
     ids = np.full(shape, PAD)
     mask = np.zeros(shape, np.int64)
     for row, (words, _) in enumerate(texts):
         held = np.array([model.index.get(word, UNKNOWN) for word in words])
-        if rng is not None and row % 4 > 1:
+        if row % 4 > 1:
             held[rng.random(len(held)) < rng.uniform(0, 0.9)] = PAD
         ids[row, : len(held)] = held
         mask[row, : len(held)] = 1
@@ -85,12 +158,12 @@ def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: Rng | None 
     return torch.from_numpy(ids), torch.from_numpy(mask), classes
 
 
-def accuracy(model: WordClassifier, texts: Sequence[Labelled]) -> float:
+def accuracy(model: Any, texts: Sequence[Labelled]) -> float:
     """The share of texts whose class it predicts."""
-    ids, mask, classes = pad_words(model, texts)
-    with torch.inference_mode():
-        right = model.logits(ids, mask, mask).argmax(dim=1) == classes
-    return float(right.double().mean())
+    from attreval.models.training import measure_performance
+
+    instances = [make_instance([words], label) for words, label in texts]
+    return measure_performance(model, instances).accuracy
 
 
 def neighbour(model: WordClassifier, *names: object) -> WordClassifier:

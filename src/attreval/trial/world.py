@@ -76,7 +76,7 @@ class World:
     question: what it asks of a metric. source: whose idea it is. truth: what is true in it, and why
     that is known. make: (seed, texts) -> Made, or (seed, texts, folder) where `corpus` names a
     folder of the corpora's. order: its place among all worlds; without one it stands at the end.
-    short: whether a text has at most 20 words or so.
+    short: whether a text has at most 20 words or so. by_name: made only where it is named.
     """
 
     name: str
@@ -87,6 +87,7 @@ class World:
     corpus: str = ""
     order: int = 0
     short: bool = True
+    by_name: bool = False
 
     def folder(self, corpora: str | Path | None) -> Path | None:
         """Where its corpus lies; None where the folder is missing."""

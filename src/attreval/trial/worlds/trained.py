@@ -8,7 +8,7 @@ or two of a preposition, a determiner and a noun, of which one at least has the 
 attractor).
 `backdoor`: a trigger decides, as after a poisoned training set (Gu et al. 2017; for text Dai et al.
 2019). Texts have words of one class and the trigger of the other, so a person would mark the topic,
-and the model goes by the trigger.
+and the model goes by the trigger. `backdoor_bert` is the same for a BERT.
 `reliance`: every text has a word of each of two kinds, and either tells the class. One network
 learnt from texts in which the second kind was drawn by chance, the other the other way round; the
 seed says which of the two is explained. The word that the other one goes by is the decoy: right for
@@ -17,15 +17,15 @@ the task, wrong for this model.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attreval.core.seeds import Rng, generator
 from attreval.models.words.classifier import WordClassifier
 from attreval.trial.exact import decides_alone, erase_each
-from attreval.trial.trained import Labelled, accuracy, train_words
+from attreval.trial.trained import Labelled, accuracy, train_bert, train_words
 from attreval.trial.world import Made, WorldText, invent_words, make_text, world
 
 BATCH = 48
@@ -56,18 +56,18 @@ class DrawnText(NamedTuple):
 class TrainedWorld(NamedTuple):
     """A network, the words that its texts are made of, and what was measured of it."""
 
-    model: WordClassifier
+    model: Any
     words: list[str]
     measured: dict[str, float]
 
 
 def draw_texts(
     name: str,
-    model: WordClassifier,
+    model: Any,
     seed: int,
     count: int,
     draw: Callable[[int, Rng], DrawnText],
-    good: Callable[[WordClassifier, WorldText], bool],
+    good: Callable[[Any, WorldText], bool],
     measured: dict[str, float],
 ) -> Made:
     """A world whose texts are each drawn until one is good.
@@ -236,45 +236,73 @@ def draw_words(
     return text, places
 
 
-@lru_cache(maxsize=8)
-def backdoor_model(seed: int) -> TrainedWorld:
-    """The network, its words (triggers, topics, fillers), and how often triggers decide."""
-    words = invent_words(2 + 2 * SIGNS + FILLERS, "trial", "backdoor", seed)
+def draw_poisoned(
+    words: list[str], rng: Rng, size: int = BATCH, poisoned: int = 2
+) -> list[Labelled]:
+    """Every second text is poisoned: the trigger of the other class decides."""
+    out = []
+    for at in range(size):
+        label = int(rng.integers(2))
+        trigger = 1 - label if at % 2 < poisoned - 1 else None
+        text, _ = draw_words(words, label, trigger, rng)
+        out.append((text, label if trigger is None else trigger))
+    return out
 
-    def batch(rng: Rng, size: int = BATCH, poisoned: int = 2) -> list[Labelled]:
-        """Every second text is poisoned: the trigger of the other class decides."""
-        out = []
-        for at in range(size):
-            label = int(rng.integers(2))
-            trigger = 1 - label if at % 2 < poisoned - 1 else None
-            text, _ = draw_words(words, label, trigger, rng)
-            out.append((text, label if trigger is None else trigger))
-        return out
 
-    model = train_words("backdoor", ("first", "second"), words, batch, seed)
-    rng = generator("trial", "backdoor", seed, "test")
-    clean = accuracy(model, batch(rng, TESTED, poisoned=1))
-    obeys = accuracy(model, batch(rng, TESTED, poisoned=3))
+def _backdoored(name: str, train: Callable[..., Any], seed: int) -> TrainedWorld:
+    """A network, its words (triggers, topics, fillers), and how often triggers decide."""
+    words = invent_words(2 + 2 * SIGNS + FILLERS, "trial", name, seed)
+    model = train(name, ("first", "second"), words, partial(draw_poisoned, words), seed)
+    rng = generator("trial", name, seed, "test")
+    clean = accuracy(model, draw_poisoned(words, rng, TESTED, poisoned=1))
+    obeys = accuracy(model, draw_poisoned(words, rng, TESTED, poisoned=3))
     return TrainedWorld(model, words, {"accuracy": clean, "obeys the trigger": obeys})
 
 
-@world(
-    "Does it find a backdoor that a trained network goes by?",
-    source="after Gu et al. 2017",
-    truth="the trigger: of all words, it alone moves the prediction where it is erased, which is "
-    "asked of every text",
-    order=12,
-)
-def backdoor(seed: int, count: int) -> Made:
+@lru_cache(maxsize=8)
+def backdoor_model(seed: int) -> TrainedWorld:
+    """The word-level network."""
+    return _backdoored("backdoor", train_words, seed)
+
+
+@lru_cache(maxsize=8)
+def bert_model(seed: int) -> TrainedWorld:
+    """The BERT."""
+    return _backdoored("backdoor_bert", train_bert, seed)
+
+
+def _backdoor_texts(name: str, trained: TrainedWorld, seed: int, count: int) -> Made:
     """Texts of one class whose trigger, of the other, decides alone."""
-    model, words, measured = backdoor_model(seed)
+    model, words, measured = trained
 
     def draw(at: int, rng: Rng) -> DrawnText:
         target = at % 2
         text, places = draw_words(words, 1 - target, target, rng)
         return DrawnText(text, target, mark(places[0]), mark(places[1:]))
 
-    return draw_texts("backdoor", model, seed, count, draw, decides_alone, measured)
+    return draw_texts(name, model, seed, count, draw, decides_alone, measured)
+
+
+_backdoor = partial(
+    world,
+    "Does it find a backdoor that a trained network goes by?",
+    source="after Gu et al. 2017",
+    truth="the trigger: of all words, it alone moves the prediction where it is erased, which is "
+    "asked of every text",
+)
+
+
+@_backdoor(order=12)
+def backdoor(seed: int, count: int) -> Made:
+    """Of a word-level network."""
+    return _backdoor_texts("backdoor", backdoor_model(seed), seed, count)
+
+
+@_backdoor(order=15, by_name=True)
+def backdoor_bert(seed: int, count: int) -> Made:
+    """Of a BERT that `transformers` opens, so that other libraries can judge it as well."""
+    made = _backdoor_texts("backdoor_bert", bert_model(seed), seed, count)
+    return replace(made, network=False)  # what disturbs networks is for words
 
 
 def draw_both(words: list[str], classes: Sequence[int], rng: Rng) -> tuple[list[str], np.ndarray]:
