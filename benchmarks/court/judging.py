@@ -148,6 +148,7 @@ def judge(folder: Path, values: Path) -> pd.DataFrame:
                 "before_reverse": cell.reversed,
                 "falls": cell.tau,
                 "known": cell.known,
+                "texts": cell.texts,
                 "verdict": verdicts.verdict[name],
                 "fooled_by": verdicts.fooled_by[name],
                 "moved_by": verdicts.moved_by[name],

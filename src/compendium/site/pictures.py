@@ -1,10 +1,11 @@
-"""Pictures that no notebook draws: the scorecard of all papers' claims, and time to accuracy.
+"""Pictures that no notebook draws: claims, other libraries' metrics, and time to accuracy.
 
 And what is said in the place of a picture that is not there.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -13,6 +14,7 @@ from matplotlib.ticker import LogLocator, StrMethodFormatter
 from nbformat import NotebookNode, v4
 
 from attreval.core.tables import read_csv
+from attreval.metrics import METRICS
 from compendium import project
 from compendium.papers.common.claims import read_claims, scorecard
 from compendium.papers.common.scorecard import PAPERS, draw_overview, draw_paper
@@ -101,6 +103,34 @@ def draw_prices(table: Path, folder: Path) -> list[Path]:
         found = read_csv(table)
         picture = time_to_accuracy(found[~found.method.isin(NO_LIMIT)])
     return write_picture(picture, folder / "time-to-accuracy")
+
+
+def draw_court(table: Path, folder: Path) -> list[Path]:
+    """Write `court`, as PNG and SVG, into `folder`; return the paths.
+
+    table: of benchmarks/court/judging.py, a row a metric: before_random, low, high, verdict.
+    """
+    picture = court(read_csv(table)) if table.exists() else draw_nothing(NO_PICTURE)
+    return write_picture(picture, folder / "court")
+
+
+def court(found: pd.DataFrame) -> plt.Axes:
+    """How often other libraries' metrics, and ours, put a planted truth before random scores."""
+    use_style()
+    _, axes = plt.subplots(figsize=(4, 0.21 * len(found) + 0.8))
+    own = {name: f"attreval {metric.title}" for name, metric in METRICS.items()}
+    for colour, (verdict, part) in zip(
+        ("#D55E00", "#0072B2"), found.groupby("verdict"), strict=False
+    ):
+        ends = [part.before_random - part.low, part.high - part.before_random]
+        look: dict[str, Any] = {"fmt": "o", "markersize": 5, "elinewidth": 1.2, "color": colour}
+        axes.errorbar(part.before_random, part.index, xerr=ends, label=verdict, **look)
+    axes.axvline(0.5, color="#888888", linestyle="--", linewidth=1)
+    axes.set_yticks(found.index, found.metric.replace(own), fontsize=9)
+    axes.set(xlabel="share of texts with the truth first", xlim=(0.3, 1.02))
+    axes.invert_yaxis()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.2, 1), ncols=2)
+    return axes
 
 
 def time_to_accuracy(found: pd.DataFrame) -> plt.Axes:

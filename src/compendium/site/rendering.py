@@ -35,6 +35,7 @@ from compendium.site.pictures import (
     NO_FIGURE,
     NOT_HERE,
     draw_cards,
+    draw_court,
     draw_prices,
     draw_scorecards,
     has_claims,
@@ -163,6 +164,7 @@ def _draw(
     drawn += draw_cards(variables, folder)
     drawn += draw_beside(cells, folder)
     drawn += draw_prices(measured / "benchmark_accuracy.csv", folder)
+    drawn += draw_court(measured / "court.csv", folder)
     _remove_others(folder, {path.name for path in drawn})
 
 
