@@ -405,8 +405,9 @@ def diff_command(
     """Compare a retrained model with the old one: predictions that differ, and reasons that moved
     where they do not.
     """
+    from attreval.api.explanations import check_ending
     from attreval.evaluation.difference import diff
-    from attreval.evaluation.difference_page import check_place
+    from attreval.evaluation.difference_page import ENDINGS
     from attreval.models.threads import quickest_threads
     from attreval.texts.files import read_texts
 
@@ -417,7 +418,7 @@ def diff_command(
         )
     places = out or [Path("diff.html")]
     for place in places:
-        check_place(place)
+        check_ending(place, ENDINGS)
     texts = read_texts(data, column, pair_column)
     progress = ProgressLine()
     with quickest_threads(progress.say):

@@ -10,6 +10,7 @@ divided by sqrt(1 + 1/k). Letters used for shapes: n texts, m methods.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -23,12 +24,11 @@ from scipy.stats import false_discovery_control
 from attreval.api.explaining import explain
 from attreval.api.explanation import Explanation, Unit
 from attreval.api.explanations import Explanations
-from attreval.api.loading import check_model, load
 from attreval.api.method_names import find_methods
 from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean
 from attreval.evaluation.difference_page import describe, save
 from attreval.evaluation.findings import misses_much
-from attreval.evaluation.run import BUDGET, MOST_TOKENS
+from attreval.evaluation.run import BUDGET, open_model
 from attreval.methods import METHODS
 from attreval.metrics.rank_correlation import TIED, tau_b
 from attreval.models.classifier import Classifier
@@ -93,10 +93,10 @@ class Difference:
         return bool(self.texts.beyond.any())
 
     def to_json(self) -> dict:
-        """The finding in words, and both tables, with None for what is not known."""
-        tables = {"texts": self.texts.astype(object), "words": self.words.astype(object)}
+        """The finding in words, and both tables."""
         rows = {
-            name: one.where(one.notna(), None).to_dict("records") for name, one in tables.items()
+            name: json.loads(getattr(self, name).to_json(orient="records"))
+            for name in ("texts", "words")
         }
         facts = {"old": self.names[0], "new": self.names[1], "again": self.again}
         return {**facts, "level": self.level, "found": str(self), **rows}
@@ -146,7 +146,7 @@ def diff(
         raise ValueError(f"the level is between 0 and 1, such as {LEVEL}; got {level}")
     named = {"the old model": old, "the new model": new}
     named |= {f"network {at} trained anew": one for at, one in enumerate(again, 1)}
-    models = [_open(one) for one in named.values()]
+    places, models = zip(*map(open_model, named.values()), strict=True)
     for what, one in zip(named, models, strict=True):
         _check_classes(what, one, models[0])
     chosen = _pick_witnesses(methods, models)
@@ -160,7 +160,7 @@ def diff(
 
         asked = [as_text(one) for one in segments]
         heard.append(explain(model, asked, chosen, budget=budget, notify=tell))
-    return compare(heard[0], heard[1], heard[2:], level, (_name(old), _name(new)))
+    return compare(heard[0], heard[1], heard[2:], level, places[:2])
 
 
 def compare(
@@ -192,7 +192,11 @@ def compare(
     if again:
         steps = _steps(references, changed, methods)
         steps[table[[f"{method}_moved" for method in methods]].isna()] = np.nan
-        p = _tail_shares(steps, _leave_each_out(references, methods))
+        chance = [
+            _steps([*references[:at], *references[at + 1 :]], one, methods)
+            for at, one in enumerate(references)
+        ]
+        p = _tail_shares(steps, np.concatenate(chance))
     known = ~np.isnan(p)
     q = p.copy()
     q[known] = false_discovery_control(p[known]) if known.any() else []
@@ -206,18 +210,6 @@ class _Reading(NamedTuple):
 
     predicted: str
     scores: Mapping[str, Mapping[Unit, float]]
-
-
-def _open(model: Classifier | str | Path) -> Any:
-    """A classifier. ValueError for outputs that are no classes, TypeError for anything else."""
-    if isinstance(model, (str, Path)):
-        return load(model, MOST_TOKENS)
-    check_model(model)
-    return model
-
-
-def _name(model: Classifier | str | Path) -> str:
-    return str(model) if isinstance(model, (str, Path)) else getattr(model, "name", "a model")
 
 
 def _check_classes(what: str, model: Any, first: Any) -> None:
@@ -296,15 +288,6 @@ def _steps(
                 furthest = np.abs(own - np.mean(rest, axis=0)).max(initial=0)
                 out[text, at] = furthest / np.sqrt(1 + 1 / len(rest))
     return out
-
-
-def _leave_each_out(references: Sequence[Sequence[_Reading]], methods: Sequence[str]) -> np.ndarray:
-    """(k n, m) `_steps` of each of k references from the others."""
-    found = []
-    for at, one in enumerate(references):
-        others = [*references[:at], *references[at + 1 :]]
-        found.append(_steps(others, one, methods))
-    return np.concatenate(found)
 
 
 def _describe_texts(changes: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:

@@ -9,7 +9,8 @@ import pandas as pd
 
 from attreval import __version__
 from attreval.api.explanation import Explanation
-from attreval.api.show.html import REPORT_STYLE, fragment, whole_page, wide_table
+from attreval.api.explanations import check_ending
+from attreval.api.show.html import REPORT_STYLE, fragment, whole_page
 from attreval.api.show.shown import describe_text
 from attreval.core.tables import write_csv, write_json, write_text
 from attreval.evaluation.findings import join_words, title
@@ -25,38 +26,26 @@ body{max-width:90rem}
 @media(max-width:60rem){.attreval-shown{grid-template-columns:1fr}}
 """
 WITHOUT = (
-    "How far reasons move when nothing but chance is another is not known: --again FOLDER names a "
-    "network trained anew on the old data with another seed, or several, and then what moved "
-    "further than these is told, with a verdict."
+    "How far reasons move by chance is not known: with --again FOLDER, a network trained anew on "
+    "the old data with another seed, once for each, it is told which moved further."
 )
-ABOUT_MOVED = (
-    "Named is the word whose share of the influence in the text changed most, by each method, and "
-    "how much of all influence moved to other words. A share is a score over the sum of the sizes "
-    "of all; it is below 0 where a word counts against the class. q: of texts with one as small or "
-    "smaller, the share that chance may bring. "
+ABOUT_TEXTS = (
+    "Named is the word whose share of the influence in the text changed most. A share is a score "
+    "over the sum of the sizes of all, below 0 where a word counts against the class. q: of texts "
+    "with one as small, the share that chance may bring."
 )
-TOLD = ("word", "before", "after", "moved")
 ABOUT_WORDS = (
-    "Change: of the share that a word has of the influence in a text, for the class predicted; "
-    "mean over methods and over the texts that hold it, with a 95 % interval over texts. "
+    "Change: of a word's share, for the class predicted; mean over methods and the texts that hold "
+    "it, with a 95 % interval over texts. Beyond noise: the interval excludes 0, and the change, "
+    "from each network of the old data, is larger than any word's between two of these. By one "
+    "network trained anew chance brings some words that far; three leave hardly any."
 )
-ABOUT_BEYOND = (
-    "Beyond noise: the interval excludes 0, and no word of this class changed as much between any "
-    "two networks of the old data, from which the new model is told apart one by one."
-)
-
-
-def check_place(path: Path) -> None:
-    """Raise ValueError for a file that a comparison is not saved as."""
-    if path.suffix not in ENDINGS:
-        raise ValueError(
-            f"a comparison is saved as {', '.join(ENDINGS)}; {path.name!r} ends in none of them"
-        )
+TOLD = ("word", "before", "after")
 
 
 def save(found: Difference, path: Path) -> Path:
     """Write the page, the table of texts, or all as JSON, as the ending says (ENDINGS)."""
-    check_place(path)
+    check_ending(path, ENDINGS)
     if path.suffix == ".html":
         write_text(path, difference_page(found))
     elif path.suffix == ".csv":
@@ -70,10 +59,8 @@ def describe(found: Difference) -> str:
     """How many predictions differ, how many reasons moved beyond noise, and which words."""
     texts = len(found.texts)
     said = [f"{len(found.flips)} of {texts} predictions differ."]
-    stands = texts - len(found.flips)
     by = join_words([title(method) for method in found.methods])
     if not found.again:
-        said.append(f"Of the {stands} that stand, this says how far the reason moved, by {by}.")
         said.append(WITHOUT)
     else:
         judged = int(found.texts.p.notna().sum())
@@ -91,9 +78,9 @@ def describe(found: Difference) -> str:
             )
     words = found.words[found.words.beyond] if found.again else found.words
     if len(words):
-        what = "Beyond noise changed" if found.again else "Most changed"
+        what = "whose influence changed beyond noise" if found.again else "that changed most"
         named = [f"{row.word} ({row.change:+.2f} for {row[1]})" for row in words[:3].itertuples()]
-        said.append(f"{what} the influence of {join_words(named)}.")
+        said.append(f"Words {what}: {join_words(named)}.")
     return " ".join(said)
 
 
@@ -112,7 +99,7 @@ def difference_page(found: Difference) -> str:
         _side_by_side(found, shown),
         "<h2>Words that gained or lost influence</h2>",
         _word_table(found),
-        f'<p class="note">{escape(ABOUT_WORDS + ABOUT_BEYOND * bool(found.again))}</p>',
+        f'<p class="note">{ABOUT_WORDS}</p>',
         "<h2>Another prediction</h2>",
         _side_by_side(found, found.flips),
     ]
@@ -133,33 +120,25 @@ def _side_by_side(found: Difference, rows: pd.DataFrame) -> str:
         captions[id(new)] = f"New: {describe_text(new)}{_how_far(row, found)}"
         pairs += [old, new]
     more = f" of {len(rows)}; the table has all" if len(rows) > SHOWN else ""
-    note = f"{len(pairs) // 2}{more}. {ABOUT_MOVED}"
+    note = f"{len(pairs) // 2}{more}. {ABOUT_TEXTS}"
     return f'<p class="note">{note}</p>{fragment(pairs, lambda one: captions[id(one)])}'
 
 
 def _how_far(row: Any, found: Difference) -> str:
-    """How far a reason moved by each method that has converged, and q; empty for a flip."""
-    told = []
+    """What became of the word whose share changed most, by the first method that has one."""
     for method in found.methods:
-        about = {what: getattr(row, f"{method}_{what}") for what in TOLD}
-        if not pd.isna(about["moved"]):
-            step = f"{about['word']} {about['before']:+.2f} to {about['after']:+.2f}"
-            told.append(f"{step}, moved {about['moved']:.2f} ({title(method)})")
-    if not pd.isna(row.q):
-        told.append(f"q = {row.q:.2g}")
-    return "".join(f"; {one}" for one in told)
+        word, before, after = (getattr(row, f"{method}_{what}") for what in TOLD)
+        if not pd.isna(before):
+            chance = "" if pd.isna(row.q) else f" (q = {row.q:.2g})"
+            return f"; {word} went from {before:+.2f} to {after:+.2f} by {title(method)}{chance}"
+    return ""
 
 
 def _word_table(found: Difference) -> str:
-    """The words whose influence changed most, those beyond noise in bold and first."""
+    """The words whose influence changed most, those beyond noise first."""
     words = found.words.sort_values("beyond", ascending=False, kind="stable")[:SHOWN]
     if words.empty:
         return "<p>No word stands in enough texts.</p>"
-    heads = ["Word", "Class", "Texts", "Change", "Interval", *["Beyond noise"] * bool(found.again)]
-    rows = []
-    for label, row in zip(words["class"], words.itertuples(), strict=True):
-        interval = f"{row.low:+.2f} to {row.high:+.2f}"
-        cells = [row.word, label, row.texts, f"{row.change:+.2f}", interval]
-        cells += ["yes" if row.beyond else ""] * bool(found.again)
-        rows.append("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>")
-    return wide_table("".join(f"<th>{head}</th>" for head in heads), rows)
+    words = words.replace({"beyond": {True: "yes", False: ""}})
+    shown = words.to_html(index=False, float_format="{:+.2f}".format, border=0)
+    return f'<div class="wide">{shown}</div>'
