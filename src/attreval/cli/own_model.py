@@ -379,9 +379,7 @@ def diff_command(
     ] = None,
     again: Annotated[
         list[str] | None,
-        typer.Option(
-            help="a network trained anew on the old data, once for each: what chance does"
-        ),
+        typer.Option(help="a network trained anew on the old data; once for each"),
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -390,7 +388,7 @@ def diff_command(
         ),
     ] = None,
     level: Annotated[
-        float, typer.Option(help="of texts found beyond noise, the share that chance may bring")
+        float, typer.Option(help="of texts beyond noise, the share that chance may bring")
     ] = 0.05,
     out: Annotated[
         list[Path] | None,

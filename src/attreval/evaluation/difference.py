@@ -199,7 +199,7 @@ def compare(
         p = _tail_shares(steps, np.concatenate(chance))
     known = ~np.isnan(p)
     q = p.copy()
-    q[known] = false_discovery_control(p[known]) if known.any() else []
+    q[known] = false_discovery_control(p[known])
     table = table.assign(p=p, q=q, beyond=q <= level)
     words = _word_table(pairs, null)
     return Difference(names, level, len(again), (old, new), table, words)

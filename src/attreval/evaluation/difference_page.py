@@ -27,7 +27,7 @@ body{max-width:90rem}
 """
 WITHOUT = (
     "How far reasons move by chance is not known: with --again FOLDER, a network trained anew on "
-    "the old data with another seed, once for each, it is told which moved further."
+    "the old data with another seed, it is told which moved further."
 )
 ABOUT_TEXTS = (
     "Named is the word whose share of the influence in the text changed most. A share is a score "
@@ -119,8 +119,7 @@ def _side_by_side(found: Difference, rows: pd.DataFrame) -> str:
         captions[id(old)] = f"Old: {describe_text(old)}"
         captions[id(new)] = f"New: {describe_text(new)}{_how_far(row, found)}"
         pairs += [old, new]
-    more = f" of {len(rows)}; the table has all" if len(rows) > SHOWN else ""
-    note = f"{len(pairs) // 2}{more}. {ABOUT_TEXTS}"
+    note = f"{len(rows)} texts; {SHOWN} at most are shown, and the table has all. {ABOUT_TEXTS}"
     return f'<p class="note">{note}</p>{fragment(pairs, lambda one: captions[id(one)])}'
 
 
