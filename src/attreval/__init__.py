@@ -19,6 +19,7 @@ _PLACES = {
     "explain": "attreval.api.explaining",
     "evaluate": "attreval.api.evaluating",
     "evaluate_texts": "attreval.evaluation.run",
+    "diff": "attreval.evaluation.difference",
     "Explanation": "attreval.api.explanation",
     "Explanations": "attreval.api.explanations",
 }
@@ -26,6 +27,7 @@ __all__ = [
     "Explanation",
     "Explanations",
     "__version__",
+    "diff",
     "evaluate",
     "evaluate_texts",
     "explain",

@@ -1,4 +1,4 @@
-"""Commands for a model of one's own: demo, check, explain, evaluate, list."""
+"""Commands for a model of one's own: demo, check, explain, evaluate, diff, list."""
 
 import importlib
 import sys
@@ -362,6 +362,73 @@ def evaluate_command(
         raise KeyboardInterrupt(
             f"; the same command goes on with the texts explained so far, in {out}"
         ) from None
+
+
+@_own("diff")
+def diff_command(
+    old: Annotated[str, typer.Argument(help="a folder or a hub name")],
+    new: Annotated[str, typer.Argument(help="the model that takes its place")],
+    data: Annotated[
+        Path, typer.Option(help=".txt with a text a line, or any table that `evaluate` reads")
+    ],
+    column: Annotated[
+        str | None, typer.Option(help="of the data, where the texts stand; else `text`")
+    ] = None,
+    pair_column: Annotated[
+        str | None, typer.Option(help="of the data, where second texts stand")
+    ] = None,
+    again: Annotated[
+        list[str] | None,
+        typer.Option(help="a network trained anew on the old data; once for each"),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--methods", "--method", help="names with commas between them; all must agree"
+        ),
+    ] = None,
+    level: Annotated[
+        float, typer.Option(help="of texts beyond noise, the share that chance may bring")
+    ] = 0.05,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(help="a .html, .csv or .json file, once for each; else diff.html"),
+    ] = None,
+    fail_on: Annotated[
+        Literal["beyond-noise"] | None,
+        typer.Option(help="exit with status 3 where a reason moved beyond noise"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a retrained model with the old one: predictions that differ, and reasons that moved
+    where they do not.
+    """
+    from attreval.api.explanations import check_ending
+    from attreval.evaluation.difference import diff
+    from attreval.evaluation.difference_page import ENDINGS
+    from attreval.models.threads import quickest_threads
+    from attreval.texts.files import read_texts
+
+    if fail_on and not again:
+        raise ValueError(
+            "--fail-on beyond-noise needs --again FOLDER, a network trained anew on the old data: "
+            "without one nothing tells what chance does"
+        )
+    places = out or [Path("diff.html")]
+    for place in places:
+        check_ending(place, ENDINGS)
+    texts = read_texts(data, column, pair_column)
+    progress = ProgressLine()
+    with quickest_threads(progress.say):
+        found = diff(old, new, texts, again or (), methods=method, level=level, notify=progress)
+    for place in places:
+        print(found.save(place), file=sys.stderr if as_json else sys.stdout)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print(found)
+    if fail_on and found.beyond_noise:
+        sys.exit(3)
 
 
 @command("list")

@@ -13,6 +13,7 @@ import pandas as pd
 from attreval.api.explanation import RANDOM
 from attreval.api.explanations import Explanations
 from attreval.core.bootstrap import LEAST_TEXTS, percentile_interval
+from attreval.core.records import Attribution
 from attreval.evaluation.choice import (
     MARGIN,
     OF_VALUES,
@@ -198,11 +199,17 @@ def _share_missed(judged: Sequence[Judged]) -> dict[str, float]:
     """By method, the share of texts on which more than LARGE_GAP of what is owed is missing."""
     large: Counter[str] = Counter()
     for one in judged:
-        for method, found in one.explanation.attributions.items():
-            owed = abs(found.scores.sum() - found.gap)
-            if np.isfinite(found.gap) and abs(found.gap) > LARGE_GAP * max(1.0, owed):
-                large[method] += 1
+        large.update(m for m, made in one.explanation.attributions.items() if misses_much(made))
     return {method: count / len(judged) for method, count in large.items()}
+
+
+def misses_much(found: Attribution) -> bool:
+    """Whether scores miss more than LARGE_GAP of the sum that they owe; not of those that owe none.
+
+    Of a sum below 1, such as a class score that hardly moves, more than LARGE_GAP itself.
+    """
+    owed = abs(found.scores.sum() - found.gap)
+    return bool(abs(found.gap) > LARGE_GAP * max(1.0, owed))
 
 
 def _draw(judged: Sequence[Judged], methods: Sequence[str], name: str) -> Drawn:

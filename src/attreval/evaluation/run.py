@@ -140,7 +140,7 @@ def evaluate_texts(
     if cores:
         torch.set_num_threads(cores)
     say(f"opening {model}" if isinstance(model, str | Path) else "trying the model")
-    place, model = _open(model, classes)
+    place, model = open_model(model, classes)
     model = pick_output(model, output)
     outputs = outputs_of(model)
     label = label if outputs == "classes" else ""
@@ -306,7 +306,9 @@ def sample_sizes(most: int) -> list[int]:
     return [size for size in sizes if size < most] + [most]
 
 
-def _open(model: Classifier | str | Path, classes: Sequence[str]) -> tuple[str, Classifier]:
+def open_model(
+    model: Classifier | str | Path, classes: Sequence[str] = ()
+) -> tuple[str, Classifier]:
     """Where a model is from, and the classifier with the given names of its classes."""
     if isinstance(model, (str, Path)):
         folder = Path(model).expanduser()

@@ -91,7 +91,7 @@ def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describ
             notes.append(f"{how_many_unread(one)}: <bdi>{escape(shown + more)}</bdi>")
         notes += [f"{escape(m)} left out: {escape(why)}" for m, why in one.left_out.items()]
         below = "\n".join(f'<p class="note">{note}</p>' for note in notes)
-        tables.append(f"{title}\n<table>{rows}</table>\n{below}")
+        tables.append(f"<section>{title}\n<table>{rows}</table>\n{below}</section>")
     shown = "\n".join(tables)
     return f'<div class="attreval-shown"><style>{STYLE}</style>{head}\n{shown}</div>'
 
