@@ -40,7 +40,6 @@ ABOUT_WORDS = (
     "from each network of the old data, is larger than any word's between two of these. By one "
     "network trained anew chance brings some words that far; three leave hardly any."
 )
-TOLD = ("word", "before", "after")
 
 
 def save(found: Difference, path: Path) -> Path:
@@ -115,7 +114,8 @@ def _side_by_side(found: Difference, rows: pd.DataFrame) -> str:
     captions: dict[int, str] = {}
     pairs: list[Explanation] = []
     for row in rows[:SHOWN].itertuples():
-        old, new = (explained[row.Index] for explained in found.explanations)
+        old = found.explanations[0][row.Index]
+        new = found.explanations[1][row.Index]
         captions[id(old)] = f"Old: {describe_text(old)}"
         captions[id(new)] = f"New: {describe_text(new)}{_how_far(row, found)}"
         pairs += [old, new]
@@ -126,7 +126,9 @@ def _side_by_side(found: Difference, rows: pd.DataFrame) -> str:
 def _how_far(row: Any, found: Difference) -> str:
     """What became of the word whose share changed most, by the first method that has one."""
     for method in found.methods:
-        word, before, after = (getattr(row, f"{method}_{what}") for what in TOLD)
+        word = getattr(row, f"{method}_word")
+        before = getattr(row, f"{method}_before")
+        after = getattr(row, f"{method}_after")
         if not pd.isna(before):
             chance = "" if pd.isna(row.q) else f" (q = {row.q:.2g})"
             return f"; {word} went from {before:+.2f} to {after:+.2f} by {title(method)}{chance}"
