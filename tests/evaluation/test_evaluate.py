@@ -174,7 +174,7 @@ def test_numbered_classes_take_the_given_names(tmp_path):
 
 
 def test_a_folder_with_files_of_somebody_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "_open", lambda *_: pytest.fail("the model was opened"))
+    monkeypatch.setattr(run, "open_model", lambda *_: pytest.fail("the model was opened"))
     (tmp_path / "out" / "tables").mkdir(parents=True)
     (tmp_path / "file").write_text("mine")
     for name, said in {"out": "holds tables", "file": "is a file"}.items():

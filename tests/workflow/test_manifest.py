@@ -55,7 +55,8 @@ def test_every_figure_of_the_paper_says_on_what_it_rests():
         )
         for name, caption in figures:
             profile = re.search(
-                r"var (run\.(profile|(sample|texts)_\w+)|(crossed|controls)\.networks) ", caption
+                r"var (run\.(profile|(sample|texts)_\w+)|(crossed|controls)\.networks|court\.texts) ",
+                caption,
             )
             assert profile, f"{path.name}: {name} names no profile"
             said = re.search(r"var run\.(sample|texts)_|n = |texts|interval", caption)

@@ -30,9 +30,9 @@ WITHOUT = (
     "the old data with another seed, it is told which moved further."
 )
 ABOUT_TEXTS = (
-    "Named is the word whose share of the influence in the text changed most. A share is a score "
-    "over the sum of the sizes of all, below 0 where a word counts against the class. q: of texts "
-    "with one as small, the share that chance may bring."
+    "Named is the word whose share of the influence in the text changed most: its score divided by "
+    "the sum of all absolute scores, below 0 where it counts against the class. q: the share of "
+    "false alarms to expect among the texts with a q as small (Benjamini and Hochberg)."
 )
 ABOUT_WORDS = (
     "Change: of a word's share, for the class predicted; mean over methods and the texts that hold "
@@ -64,22 +64,26 @@ def describe(found: Difference) -> str:
     else:
         judged = int(found.texts.p.notna().sum())
         beyond = int(found.texts.beyond.sum())
-        noise = f"what training anew does ({found.again} network{'s' * (found.again > 1)}, {by})"
+        anew = f"network{'s' * (found.again > 1)} trained anew on the old data"
+        noise = f"between the old model and {found.again} {anew}, by {by}"
         if beyond:
             said.append(
-                f"Of the {judged} that stand and could be compared, the reason moved beyond {noise}"
-                f" on {beyond}; at most {found.level:.0%} of these are expected to be chance."
+                f"Of the {judged} that stand and could be compared, the reason moved further than "
+                f"{noise}, on {beyond}; at most {found.level:.0%} of these by chance."
             )
         else:
             said.append(
                 f"On none of the {judged} that stand and could be compared did the reason surely "
-                f"move beyond {noise}."
+                f"move further than {noise}."
             )
     words = found.words[found.words.beyond] if found.again else found.words
     if len(words):
-        what = "whose influence changed beyond noise" if found.again else "that changed most"
-        named = [f"{row.word} ({row.change:+.2f} for {row[1]})" for row in words[:3].itertuples()]
-        said.append(f"Words {what}: {join_words(named)}.")
+        how = "changed beyond noise" if found.again else "changed most"
+        named = [
+            f"{row.word} ({row.change:+.2f} where {row[1]} is predicted)"
+            for row in words[:3].itertuples()
+        ]
+        said.append(f"Words whose share of the influence {how}: {join_words(named)}.")
     return " ".join(said)
 
 
