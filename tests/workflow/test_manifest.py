@@ -55,7 +55,7 @@ def test_every_figure_of_the_paper_says_on_what_it_rests():
         )
         for name, caption in figures:
             profile = re.search(
-                r"var (run\.(profile|(sample|texts)_\w+)|(crossed|controls)\.networks|court\.texts) ",
+                r"var (run\.(profile|(sample|texts)_\w+)|(crossed|controls)\.networks|court\.\w+) ",
                 caption,
             )
             assert profile, f"{path.name}: {name} names no profile"
