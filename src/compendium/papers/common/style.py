@@ -39,6 +39,7 @@ MODELS |= {
     "tiny": "tiny encoder",
     "tiny_bart": "tiny BART",
 }
+END_SIZE = 9.0  # points of the name at the end of a curve
 Look = dict[str, Any]  # what matplotlib takes by name
 Kind = TypeVar("Kind")  # what a figure has a panel of
 
@@ -165,9 +166,9 @@ def move_apart(places: ArrayLike, gap: float, low: float, high: float) -> np.nda
     return out
 
 
-def room_for_names(names: Iterable[str], size: float = 9.0) -> float:
+def room_for_names(names: Iterable[str]) -> float:
     """The `w_pad` of tight_layout that leaves room for these names beside a panel."""
-    return (2.2 + 0.56 * max(map(len, names), default=0)) * size / rcParams["font.size"]
+    return (2.2 + 0.56 * max(map(len, names), default=0)) * END_SIZE / rcParams["font.size"]
 
 
 class CurveEnd(NamedTuple):
@@ -179,7 +180,7 @@ class CurveEnd(NamedTuple):
     colour: Any
 
 
-def label_ends(axes: Axes, ends: Sequence[CurveEnd], size: float = 9.0) -> None:
+def label_ends(axes: Axes, ends: Sequence[CurveEnd], size: float = END_SIZE) -> None:
     """Write names right of the axes, each joined by a thin line to where its curve ends.
 
     size: of the letters, in points. Call it when limits are final.
@@ -195,15 +196,15 @@ def label_ends(axes: Axes, ends: Sequence[CurveEnd], size: float = 9.0) -> None:
         axes.text(1.055, place, name, fontsize=size, va="center", **look)
 
 
-def name_ends(figure: Figure, ends: Mapping[Axes, Sequence[CurveEnd]], size: float = 9.0) -> Axes:
+def name_ends(figure: Figure, ends: Mapping[Axes, Sequence[CurveEnd]]) -> Axes:
     """Lay panels out with room for names, and write them; give the first panel.
 
     ends: by panel, of `label_ends`.
     """
     names = [end[0] for of_panel in ends.values() for end in of_panel]
-    figure.tight_layout(w_pad=room_for_names(names, size))
+    figure.tight_layout(w_pad=room_for_names(names))
     for axes, of_panel in ends.items():
-        label_ends(axes, of_panel, size)
+        label_ends(axes, of_panel)
     return figure.axes[0]
 
 
