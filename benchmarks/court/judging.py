@@ -7,6 +7,7 @@ the other library lets it be chosen. Letters used for shapes: n words.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,10 +23,12 @@ from attreval.core.tables import write_text
 from attreval.metrics import METRICS
 from attreval.metrics.erasure import ask_hard
 from attreval.metrics.metric import Metric, metric
+from attreval.metrics.separation import MUST
+from attreval.trial.board import VALUES, write_submission
 from attreval.trial.exchange import read_values
-from attreval.trial.explainers import EXPLAINERS, real_methods
+from attreval.trial.explainers import DEGRADED, EXPLAINERS, real_methods
 from attreval.trial.measure import try_metrics
-from attreval.trial.run import add_values, one_half
+from attreval.trial.run import Result, add_values, one_half
 from attreval.trial.verdict import matrix_table, verdicts_by_metric
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -158,6 +161,26 @@ def judge(folder: Path, values: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def submit(values: Path, path: Path) -> None:
+    """Write their lines of the board, and beside them the values that these rest on."""
+    needed = {"oracle", *MUST, *DEGRADED}
+    kept = [row for row in lines(values) if row["method"] in needed]
+    place = path.parent / VALUES / path.name
+    write_text(place, "".join(json.dumps(row) + "\n" for row in kept))
+    said = read_values(place, None)
+    trial = try_metrics(
+        {one_half.name: one_half},
+        said.texts,
+        worlds=said.worlds,
+        explainers=tuple(EXPLAINERS),
+        seed=said.seed,
+    )
+    own = tuple(said.metrics)
+    held = add_values(trial, said)
+    result = Result(held, said.metrics, tuple(said.worlds), said.texts, own, ())
+    write_submission(path, result)
+
+
 def as_markdown(table: pd.DataFrame) -> str:
     """The table as pipes."""
     head = "metric,ours beside it,ranks,largest difference,before random,before reverse,verdict"
@@ -178,9 +201,11 @@ def main() -> None:
     parser.add_argument("values", type=Path, nargs="+", help="of adapters")
     parser.add_argument("--out", type=Path, default=HERE, help="where the table goes")
     given = parser.parse_args()
+    board = given.out / "board"
     whole = given.folder / "values.jsonl"
     write_text(whole, "".join(path.read_text(encoding="utf-8") for path in given.values))
     table = judge(given.folder, whole)
+    submit(whole, board / "court.jsonl")
     place = given.out / "results" / "reference" / "benchmark" / "court.csv"
     write_text(place, table.to_csv(index=False, float_format="%.6g"))
     page = given.out / "benchmarks" / "court.md"

@@ -1,7 +1,7 @@
 """The board: what metrics came to in trials whose worlds anybody can make again.
 
-A submission is a jsonl of FIELDS, and, where its metrics are not attreval's, the Python file of its
-name beside it.
+A submission is a jsonl of FIELDS. Where its metrics are not attreval's, there lies beside it the
+Python file of its name, or what the metrics said elsewhere, under its own name in VALUES.
 """
 
 import json
@@ -14,13 +14,14 @@ import pandas as pd
 from attreval import __version__
 from attreval.core.tables import write_text
 from attreval.texts.decoding import lines_of_json, read_text
-from attreval.trial.exchange import read_metrics
+from attreval.trial.exchange import read_metrics, read_values
 from attreval.trial.explainers import EXPLAINERS
 from attreval.trial.measure import TRIED, try_metrics
-from attreval.trial.run import NULLS, Result
+from attreval.trial.run import NULLS, Result, add_values, one_half
 from attreval.trial.verdict import matrix_table
 
 FIELDS = ("metric", "world", "auc", "low", "high", "tau", "cost", "texts", "seed", "version")
+VALUES = "values"  # a folder beside submissions
 NUMBERS = ("auc", "low", "high", "tau", "cost")
 
 
@@ -64,9 +65,12 @@ def read_submission(path: Path) -> pd.DataFrame:
 def differences(path: Path, worlds: Sequence[str], most: int | None = None) -> pd.DataFrame:
     """Where a submission says something else than worlds made again by its seed.
 
+    What metrics said elsewhere is not asked again: it is judged again.
+
     Args:
-        path: the submission; its metrics' file, if they are not attreval's, lies beside it.
-        worlds: names of those to make again.
+        path: the submission; the file of its metrics or values, where they are not attreval's,
+            lies beside it.
+        worlds: names of those in which metrics are asked again.
         most: metrics that are asked, spread over the submission; all where not given.
 
     Returns:
@@ -74,19 +78,29 @@ def differences(path: Path, worlds: Sequence[str], most: int | None = None) -> p
     """
     told = read_submission(path)
     own = path.with_suffix(".py")
-    metrics = TRIED | (read_metrics(own) if own.exists() else {})
+    values = path.parent / VALUES / path.name
+    said = read_values(values, int(told.seed.iloc[0])) if values.exists() else None
+    elsewhere = said.metrics if said else {}
+    metrics = TRIED | elsewhere | (read_metrics(own) if own.exists() else {})
     if unknown := sorted(set(told.metric) - set(metrics)):
-        raise ValueError(f"{path.name}: no metric {unknown[0]!r}; it is expected in {own.name}")
+        raise ValueError(
+            f"{path.name}: no metric {unknown[0]!r}; it is expected in {own.name}, or "
+            f"its values in {VALUES}/{path.name}"
+        )
     names = told.metric.unique()
     names = names[:: ceil(len(names) / most)] if most else names
-    asked = told[told.world.isin(worlds) & told.metric.isin(names)]
+    given = told.metric.isin(elsewhere)
+    asked = told[given | (told.world.isin(worlds) & told.metric.isin(names))]
+    called = set(asked.metric) - set(elsewhere)
     trial = try_metrics(
-        {name: metrics[name] for name in asked.metric.unique()},
+        {name: metrics[name] for name in sorted(called)} | {one_half.name: one_half},
         int(told.texts.iloc[0]),
         worlds=asked.world.unique().tolist(),
         explainers=tuple(EXPLAINERS),
         seed=int(told.seed.iloc[0]),
     )
+    if said:
+        trial = add_values(trial, said)
     found = matrix_table(trial).rename(columns={"evaluations": "cost"})
     key = ["metric", "world"]
     long = asked.melt(key, NUMBERS, "number", "told")
