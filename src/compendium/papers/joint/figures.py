@@ -1,4 +1,4 @@
-"""Figures of notebook 08_joint: rank correlations, places of methods, the Pareto front."""
+"""Figures of notebook 08_joint: rank correlations, places of methods, quality and price."""
 
 from typing import Any
 
@@ -12,13 +12,10 @@ from matplotlib.patches import Rectangle
 from attreval.methods import METHODS
 from compendium.papers.common import style
 from compendium.papers.common.method_style import KINDS, kind_colour
-from compendium.papers.common.style import draw_nothing, model_title, task_title, use_style
+from compendium.papers.common.style import draw_nothing, use_style
 from compendium.papers.joint.correlations import POOLED
-from compendium.papers.joint.standing import MEAN
+from compendium.papers.joint.standing import MEAN, RUN
 from compendium.papers.joint.values import JOINT
-
-# the first that a run has is drawn beside the usual three
-EXTERNAL = ("pointing", "people", "people_units", "diagnosticity")
 
 
 def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: str) -> Axes:
@@ -98,64 +95,38 @@ def draw_places(table: pd.DataFrame) -> Axes:
 
 
 def draw_pareto(table: pd.DataFrame) -> Axes:
-    """Quality by evaluations requested, two rows a run, a panel a metric.
+    """What each method asks for, a point a run, and how often it is undominated.
 
-    Undominated methods are filled, joined and named. A colour is a kind of method; of undominated
-    methods of one price and quality the first is named.
+    table: of `standing.pareto_table`.
     """
     use_style()
-    part = table[table.granularity == "tokens"]
-    runs = _pick_runs(part)
-    if not runs:
+    part = table[(table.granularity == "tokens") & (table.method != "random")]
+    if part.empty:
         return draw_nothing("No run with a price is part of this profile.")
-    figure, grid = plt.subplots(2 * len(runs), 2, figsize=(7.5, 4.8 * len(runs)), squeeze=False)
-    ends = {}
-    for row, (task, model) in zip(grid.reshape(len(runs), 4), runs, strict=True):
-        of_run = part[(part.task == task) & (part.model == model)]
-        has = [metric for metric in EXTERNAL if metric in set(of_run.metric)]
-        external = has[0] if has else EXTERNAL[-1]
-        for axes, metric in zip(row, ("agreement", "nc", "ns", external), strict=True):
-            ends[axes] = _draw_front(axes, of_run[of_run.metric == metric])
-            where = f"{task_title(task)}, {model_title(model)}"
-            axes.set_title(f"{where}\n{JOINT[metric].title}", fontsize=10)
-    for axes in grid[-1]:
-        axes.set_xlabel("evaluations asked for", fontsize=10)
-    for axes in grid[:, 0]:
-        axes.set_ylabel("mean over texts", fontsize=10)
-    drawn = {METHODS[method].kind for method in part.method}
-    kinds = {kind: colour for kind, colour in KINDS.items() if kind in drawn}
-    handles = [plt.Line2D([], [], color=c, marker="o", linestyle="") for c in kinds.values()]
-    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.01)}
-    figure.legend(handles, list(kinds), ncols=len(kinds), fontsize=9, **place)
-    return style.name_ends(figure, ends)
-
-
-def _draw_front(axes: Axes, cell: pd.DataFrame) -> list[style.CurveEnd]:
-    """One panel; give the names of undominated methods, and where they stand."""
-    place = ["requested", "quality"]
-    front = cell[cell.undominated].sort_values(place)
-    axes.step(front.requested, front.quality, where="post", color="#999999", linewidth=1, zorder=1)
-    colours = np.array([kind_colour(method) for method in cell.method])
-    best = cell.undominated.to_numpy(bool)
-    rings: dict[str, Any] = {"facecolors": "none", "edgecolors": colours}
-    axes.scatter(cell.requested, cell.quality, s=34, zorder=2, **rings)
-    axes.scatter(cell.requested[best], cell.quality[best], s=34, zorder=3, color=colours[best])
-    axes.set_xscale("symlog", linthresh=1)
-    axes.set_xlim(-0.2, max([10, *cell.requested * 2]))
-    ends = []
-    for one in front.drop_duplicates(place).itertuples():
-        title = METHODS[one.method].title
-        colour = kind_colour(one.method)
-        ends.append(style.CurveEnd(title, one.requested, one.quality, colour))
-    return ends
-
-
-def _pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
-    """The run with most methods of each kind: without evidence, with people's, with planted."""
-    runs = part.groupby(["task", "model"], sort=False)
-    order = (-runs.method.nunique()).sort_values(kind="stable").index
-    first: dict[str, tuple[str, str]] = {}
-    for run, metrics in runs.metric.agg(set).reindex(order).items():
-        kinds = [metric for metric in ("people", "pointing") if metric in metrics]
-        first.setdefault(kinds[0] if kinds else "", run)
-    return [first[kind] for kind in ("", "people", "pointing") if kind in first]
+    order = part.groupby("method", sort=False).requested.median().sort_values(kind="stable").index
+    size = (7.2, 0.2 * len(order) + 1.3)
+    figure, (prices, shares) = plt.subplots(
+        1, 2, sharey=True, figsize=size, width_ratios=(3, 2), layout="constrained"
+    )
+    colours = {method: kind_colour(method) for method in order}
+    runs = part.drop_duplicates([*RUN, "method"])
+    points: dict[str, Any] = {"order": order, "hue": "method", "palette": colours, "alpha": 0.6}
+    sns.stripplot(runs, x="requested", y="method", ax=prices, jitter=False, legend=False, **points)
+    prices.set(xscale="log", xlabel="evaluations asked for\non a text", ylabel="")
+    prices.set_yticks(range(len(order)), [METHODS[method].title for method in order])
+    counted = part.groupby("method").undominated.agg(["mean", "sum", "size"]).loc[order]
+    bars = shares.barh(range(len(order)), counted["mean"], color=list(colours.values()))
+    told = [f"{row.sum} of {row.size}" for row in counted.itertuples(index=False)]
+    shares.bar_label(bars, told, padding=3, fontsize=8)
+    shares.set(xlabel="undominated, share of\nmetrics and runs", ylim=(len(order) - 0.4, -0.6))
+    shares.margins(x=0.4)
+    shares.grid(visible=False, axis="y")
+    shares.tick_params(left=False)
+    drawn = {METHODS[method].kind for method in order}
+    handles = [
+        plt.Line2D([], [], color=colour, marker="o", linestyle="", label=kind)
+        for kind, colour in KINDS.items()
+        if kind in drawn
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=9)
+    return prices

@@ -1,9 +1,11 @@
 """Notebook 03_overview: what was trained and explained, and what it cost."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
@@ -92,44 +94,27 @@ def _also_trained_on(profile: Profile, task: str) -> str:
 
 
 def draw_cost(cost: pd.DataFrame) -> Axes:
-    """Evaluations an instance, asked for and computed: two bars a method, a panel a task.
-
-    A panel has the methods that explain its task, the most expensive first.
-    """
+    """Evaluations an instance that each method asks for and that are computed, a point a task."""
     use_style()
-    cost = cost[cost.requested > 0]
-    parts = {
-        task: part.sort_values("requested", kind="stable")
-        for task, part in cost.groupby("task", sort=False)
-    }
-    columns = min(3, len(parts))
-    counts = [len(part) for part in parts.values()]
-    # methods of a row of panels
-    most = [max(counts[i : i + columns]) for i in range(0, len(parts), columns)]
-    heights = [0.24 * count + 0.9 for count in most]
-    figure, grid = plt.subplots(
-        len(most),
-        columns,
-        squeeze=False,
-        layout="constrained",
-        figsize=(4.7 * columns, sum(heights) + 0.4),
-        height_ratios=heights,
+    asked = cost[cost.requested > 0]
+    order = asked.groupby("method", sort=False).requested.median().sort_values(kind="stable").index
+    names = {"requested": "asked for", "unique": "computed"}
+    long = asked.rename(columns=names).melt(
+        "method", names.values(), var_name="which", value_name="evaluations"
     )
-    for axes in grid.ravel()[len(parts) :]:
-        axes.set_axis_off()
-    for at, (axes, (task, part)) in enumerate(zip(grid.ravel(), parts.items(), strict=False)):
-        places = np.arange(len(part))
-        axes.barh(places + 0.2, part.requested, height=0.4, label="asked for", color="#bbbbbb")
-        axes.barh(places - 0.2, part.unique, height=0.4, label="computed", color="#0072B2")
-        titles = {name: one.title for name, one in METHODS.items()}
-        names = [titles.get(method, method.capitalize()) for method in part.method]
-        lowest = len(part) - most[at // columns] - 0.6
-        axes.set_yticks(places, names, fontsize=8)
-        axes.set(xscale="log", title=task_title(task), ylim=(lowest, len(part) - 0.4))
-        axes.minorticks_off()
-    figure.supxlabel("model evaluations an instance", fontsize=11)
-    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower right", ncols=2)
-    return grid[0][0]
+    _, axes = plt.subplots(figsize=(7.2, 0.25 * len(order) + 1), layout="constrained")
+    looks: dict[str, Any] = {
+        "dodge": True,
+        "jitter": False,
+        "alpha": 0.7,
+        "palette": ["#999999", "#0072B2"],
+    }
+    sns.stripplot(long, x="evaluations", y="method", order=order, hue="which", ax=axes, **looks)
+    titles = {name: one.title for name, one in METHODS.items()}
+    axes.set_yticks(range(len(order)), [titles.get(name, name.capitalize()) for name in order])
+    axes.set(xscale="log", xlabel="model evaluations an instance", ylabel="")
+    axes.legend(title="")
+    return axes
 
 
 @sentence
