@@ -18,6 +18,7 @@ from attreval.core.bootstrap import LEAST_TEXTS
 from attreval.core.seeds import generator
 from attreval.evaluation import difference
 from attreval.evaluation.difference import BUDGET, FIRST_NODES, WITNESSES, compare
+from attreval.evaluation.difference_page import difference_page
 from attreval.trial.trained import train_words
 from attreval.trial.world import invent_words
 
@@ -219,7 +220,7 @@ def test_the_command_writes_a_page_a_table_and_a_status(folders, tmp_path):
     assert SHORTCUT in done.stdout and "2 networks" in done.stdout
     page = (tmp_path / "page.html").read_text()
     assert page.count("<section>") == 2 * 20 + 2 * min(20, page.count("Old: predicted") - 20)
-    assert "http" not in page and SHORTCUT in page
+    assert "http" not in page and SHORTCUT in page and "From old to new</h1>" in page
     table = pd.read_csv(tmp_path / "table.csv")
     assert table.text.tolist() == TEXTS and table.beyond.any()
 
@@ -241,3 +242,4 @@ def test_words_are_compared_where_both_models_read_them():
     tiny = models.tiny_model()
     found = av.diff(tiny, tiny, ["the film was good", "a bad plot"], methods="occlusion_1")
     assert found.texts.occlusion_1_moved.max() == 0
+    assert f"{found.names[0]}, asked twice</h1>" in difference_page(found)

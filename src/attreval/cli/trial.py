@@ -78,7 +78,7 @@ def trial_command(
     from attreval.trial.run import headline, run_trial
 
     say = partial(print, flush=True)
-    result = run_trial(file, metric, world, attributions, values, texts, seed, corpora, say)
+    result = run_trial(file, metric, world, attributions, texts, seed, corpora, say, values)
     print()
     rows = [
         {

@@ -95,6 +95,7 @@ def difference_page(found: Difference) -> str:
     )
     movers = found.movers
     shown = movers[movers.beyond] if movers.beyond.any() else movers
+    heading = f"From {Path(old).name} to {Path(new).name}" if old != new else f"{old}, asked twice"
     body = [
         f'<p class="note">{escape(facts)}</p>',
         f'<div class="answer"><p><strong>{escape(str(found))}</strong></p></div>',
@@ -106,9 +107,7 @@ def difference_page(found: Difference) -> str:
         "<h2>Another prediction</h2>",
         _side_by_side(found, found.flips),
     ]
-    return whole_page(
-        f"From {Path(old).name} to {Path(new).name}", "\n".join(body), REPORT_STYLE + STYLE
-    )
+    return whole_page(heading, "\n".join(body), REPORT_STYLE + STYLE)
 
 
 def _side_by_side(found: Difference, rows: pd.DataFrame) -> str:

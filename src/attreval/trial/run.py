@@ -130,11 +130,11 @@ def run_trial(
     metrics: Sequence[str] | None = None,
     worlds: Sequence[str] | None = None,
     attributions: Path | str | None = None,
-    values: Path | str | None = None,
     texts: int | None = None,
     seed: int | None = None,
     corpora: str | None = None,
     say: Say = print,
+    values: Path | str | None = None,
 ) -> Result:
     """Try metrics in worlds whose truth is known.
 
@@ -144,11 +144,11 @@ def run_trial(
         worlds: All that can be made where not given; those of the attributions or values, where
             these are given.
         attributions: Scores made elsewhere, see `attreval.trial.exchange`.
-        values: What metrics elsewhere said of the scores of `export_worlds`.
         texts: Of each world, 30 where neither this nor a file says.
         seed: Drawn anew where neither this nor a file says.
         corpora: The folder of the corpora.
         say: Is told each step.
+        values: What metrics elsewhere said of the scores of `export_worlds`.
 
     Raises:
         ValueError: For a name that is not known, a metric that cannot be tried or fails, or
