@@ -12,6 +12,7 @@ from attreval.core.alignment import to_tokens
 from attreval.core.extras import need
 from attreval.methods.attribution_files import GivenScores, on_content_tokens
 from attreval.methods.method import Method
+from attreval.metrics.scored_text import to_scale
 from attreval.texts.marks import read_spans
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def to_captum(
         scores = one.scores(method)
         records.append(
             visualization.VisualizationDataRecord(
-                word_attributions=scores / (np.abs(scores).max(initial=0.0) or 1.0),
+                word_attributions=to_scale(scores),
                 pred_prob=one.probabilities[one.predicted],
                 pred_class=one.predicted,
                 true_class="",
