@@ -12,7 +12,6 @@ import gzip
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -253,10 +252,7 @@ def _extract_zip(
     with zipfile.ZipFile(archive) as opened:
         for member in opened.infolist():
             if not member.is_dir() and _fits(member.filename, patterns):
-                target = folder / member.filename
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with opened.open(member) as source, target.open("wb") as sink:
-                    shutil.copyfileobj(source, sink, 1 << 20)
+                opened.extract(member, folder)
                 yield member.filename, member.file_size
 
 
