@@ -8,7 +8,6 @@ docs/decisions.md.
 """
 
 import contextlib
-import difflib
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -19,6 +18,7 @@ import yaml
 from pydantic import ValidationError
 
 from attreval.core.section import explain_error
+from attreval.texts.files import nearest
 from compendium import corpora, project
 from compendium.config.own import make_known, resolve_paths
 from compendium.config.profile import Profile, check_more_than_random, check_trained
@@ -194,8 +194,7 @@ def _read_mapping(profile: str) -> tuple[Path, dict]:
     path = path_of(profile)
     if not path.exists():
         names = profiles()
-        near = difflib.get_close_matches(profile, names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = nearest(profile, names)
         raise ValueError(f"unknown profile {profile!r}; there are: {', '.join(names)}{hint}")
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
