@@ -110,7 +110,7 @@ GROUPS = ("sci.electronics", "sci.med")
 
 def build_newsgroups(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of all posts but those that stripping leaves blank; ids hold group and number."""
-    for part, group, number, content in _read_posts(sources["newsgroups/20news-bydate.tar.gz"]):
+    for part, group, number, content in _read_posts(sources):
         text = _strip(content)
         split = "train" if part == "train" else by_share(same_text(text), HALVES, "newsgroups")
         if not text.strip():
@@ -120,9 +120,9 @@ def build_newsgroups(sources: Sources, counts: Counts) -> Iterator[Row]:
         yield Row(f"newsgroups/{split}/{group}/{number}", split, (text,), label)
 
 
-def _read_posts(path: Path) -> Iterator[tuple[str, str, str, str]]:
+def _read_posts(sources: Sources) -> Iterator[tuple[str, str, str, str]]:
     """(train or test, group, number, raw text) of every post; the posts are Latin-1."""
-    with tarfile.open(path) as archive:
+    with tarfile.open(sources["newsgroups/20news-bydate.tar.gz"]) as archive:
         for member in archive:
             if file := archive.extractfile(member):
                 folder, group, number = member.name.removeprefix("./").split("/")
@@ -144,7 +144,7 @@ def build_manual_newsgroups(sources: Sources, counts: Counts) -> Iterator[Row]:
     for group in GROUPS:
         for path in sources[f"mohseni/{group}"].glob("*.json"):
             lists[group, path.stem] = _read_list(path)
-    for part, group, number, content in _read_posts(sources["newsgroups/20news-bydate.tar.gz"]):
+    for part, group, number, content in _read_posts(sources):
         relevant = lists.pop((group, number), None) if part == "test" else None
         if relevant is None:
             continue
