@@ -10,6 +10,7 @@ import numpy as np
 
 from attreval.core.alignment import to_tokens
 from attreval.core.extras import need
+from attreval.core.records import as_places
 from attreval.methods.attribution_files import GivenScores, on_content_tokens
 from attreval.methods.method import Method
 from attreval.metrics.scored_text import to_scale
@@ -99,7 +100,7 @@ def as_rows(explained: Sequence[Explanation], methods: Sequence[str]) -> list[Gi
     rows = []
     for one in explained:
         places = [(unit.segment, unit.start, unit.end) for unit in one.units]
-        spans = np.array(places, dtype=np.int64).reshape(-1, 3)
+        spans = as_places(places)
         text = one.instance
         for method in methods:
             scores = one.scores(method)

@@ -18,7 +18,7 @@ import numpy as np
 import regex
 
 from attreval.core.alignment import divide, overlaps
-from attreval.core.records import Instance, Tokens
+from attreval.core.records import Instance, Tokens, as_places
 from attreval.methods.method import Budget, Method, Rng, Scores
 from attreval.models.questions import Conversation
 from attreval.texts.data import index_of
@@ -209,7 +209,7 @@ def find_tokens(
         raise ValueError(
             f"{where}: {tokens[-1]!r} ends inside a word of {segments[segment]!r:.60}; give `spans`"
         )
-    return np.array(out, dtype=np.int64).reshape(-1, 3)
+    return as_places(out)
 
 
 def _plain(text: str) -> str:
