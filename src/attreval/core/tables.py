@@ -126,7 +126,7 @@ def write_instances(path: Path, instances: Iterable[Instance], about: dict) -> N
         instances: Its rows.
         about: Task, labels, segment names and sources, which go into the Parquet metadata.
     """
-    columns: dict[str, Any] = {name: [] for name in INSTANCE_SCHEMA.names}
+    columns: dict = {name: [] for name in INSTANCE_SCHEMA.names}
     for one in instances:
         evidence = one.evidence
         relations = [dict(zip(INTERACTION, row, strict=True)) for row in evidence.interactions]
@@ -161,7 +161,7 @@ def read_instances(
     return [_as_instance(row) for row in islice(_rows(path, split), limit)]
 
 
-def _as_instance(row: dict[str, Any]) -> Instance:
+def _as_instance(row: dict) -> Instance:
     """A row of a task table as a record; earlier tables lack some columns."""
     evidence = Evidence(
         marks=np.array(row["marks"], dtype=float) if row["marks"] else np.zeros((0, 0)),
@@ -175,7 +175,7 @@ def _as_instance(row: dict[str, Any]) -> Instance:
     return Instance(row["id"], segments, row["label"], row["words"], row["split"], evidence)
 
 
-def _rows(path: Path, split: str | None) -> Iterator[dict[str, Any]]:
+def _rows(path: Path, split: str | None) -> Iterator[dict]:
     """The rows of a task table, a batch at a time, so that the first few cost little."""
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(1024):
@@ -233,7 +233,7 @@ def read_tokens(*paths: Path) -> dict[str, Tokens]:
     return found
 
 
-def _read_rows(*paths: Path) -> Iterator[dict[str, Any]]:
+def _read_rows(*paths: Path) -> Iterator[dict]:
     """The rows of tables, one below the other."""
     for path in paths:
         yield from pq.read_table(path).to_pylist()

@@ -290,7 +290,7 @@ def _steps(
 
 def _describe_texts(changes: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     """The columns of methods in `Difference.texts`, by the number of the text."""
-    told: dict[int, dict[str, Any]] = {}
+    told: dict[int, dict] = {}
     for (text, method), rows in changes.groupby(["text", "method"]):
         furthest = rows.loc[rows.change.abs().idxmax()]
         found = furthest[["word", "before", "after"]].to_dict()

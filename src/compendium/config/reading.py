@@ -24,7 +24,7 @@ from compendium.config.own import make_known, resolve_paths
 from compendium.config.profile import Profile, check_more_than_random, check_trained
 
 # paper -> variant -> section -> field -> value
-VARIANTS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
+VARIANTS: dict[str, dict[str, dict[str, dict]]] = {
     "poerner2018": {
         "released": {
             "pointing": dict(ties="first", affix="code"),
@@ -85,7 +85,7 @@ SET_BY = {
 }
 
 
-def _chosen_variants(found: dict[str, Any]) -> dict[str, str]:
+def _chosen_variants(found: dict) -> dict[str, str]:
     """The variant of each paper that a profile as read names; ValueError as `apply_variants`."""
     chosen = found.get("variants") or {}
     if not isinstance(chosen, dict):
@@ -110,7 +110,7 @@ def _chosen_variants(found: dict[str, Any]) -> dict[str, str]:
     return chosen
 
 
-def apply_variants(found: dict[str, Any]) -> dict[str, Any]:
+def apply_variants(found: dict) -> dict:
     """A profile as read, with the fields of the variants that it names filled in.
 
     Raises ValueError for an unknown paper or variant, and for a field that only a variant may set.
