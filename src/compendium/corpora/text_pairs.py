@@ -274,11 +274,10 @@ def build_multirc(sources: Sources, counts: Counts) -> Iterator[Row]:
         for item in json_lines(path):
             name = item["annotation_id"]
             text, tokens = read_document(sources["multirc/docs"] / name.split(":")[0])
-            spans = []
-            for piece in chain.from_iterable(item["evidences"]):
-                first = tokens[piece["start_token"]]
-                last = tokens[piece["end_token"] - 1]
-                spans.append((first[0], last[1]))
+            spans = [
+                (tokens[piece["start_token"]][0], tokens[piece["end_token"] - 1][1])
+                for piece in chain.from_iterable(item["evidences"])
+            ]
             label = TASKS["multirc"].labels.index(item["classification"])
             segments = (text, item["query"])
             yield Row(f"multirc/{split}/{name}", split, segments, label, partial(mark_spans, spans))
