@@ -167,9 +167,9 @@ def _as_instance(row: dict) -> Instance:
         marks=np.array(row["marks"], dtype=float) if row["marks"] else np.zeros((0, 0)),
         spans=tuple(map(tuple, row["spans"])),
         interactions=tuple(tuple(one.values()) for one in row["interactions"]),
-        classes=tuple(row["classes"]),
-        tags=tuple(row["tags"]),
-        attractors=row["attractors"],
+        classes=tuple(row.get("classes") or ()),
+        tags=tuple(row.get("tags") or ()),
+        attractors=row.get("attractors"),
     )
     segments = tuple(row["segments"])
     return Instance(row["id"], segments, row["label"], row["words"], row["split"], evidence)
