@@ -3,14 +3,12 @@
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from attreval.cli.app import CATALOGUES, AsJson, command, option, print_json, print_rows
-
-if TYPE_CHECKING:
-    from compendium.project import Results
+from compendium import project
 
 CATALOGUES.append("compendium.catalogue")
 ProfileName = Annotated[
@@ -65,7 +63,6 @@ def run_command(
     ] = None,
 ) -> None:
     """Bring results and site up to date; what follows -- goes to snakemake."""
-    from compendium import project
     from compendium.config import load_profile, path_of
     from compendium.site.verify import NothingToCompareError, verify_run
     from compendium.workflow.run_snakemake import is_dry, run_workflow
@@ -151,7 +148,6 @@ def render_command(
     committed: Committed = False,
 ) -> None:
     """Stage a run's notebooks, tables and numbers, and render the site into _site/."""
-    from compendium import project
     from compendium.site.committed import OWN
     from compendium.site.rendering import render_site
     from compendium.workflow.manifest import make_manifest
@@ -162,13 +158,13 @@ def render_command(
     print(render_site(name, route, results))
 
 
-def _find_results(profile: str | None, committed: bool) -> tuple[str, "Results", bool]:
+def _find_results(profile: str | None, committed: bool) -> tuple[str, project.Results, bool]:
     """(name, results, whether they are this machine's): of a run here, else the committed ones.
 
     Where no profile is named: of quick here, else of the main committed run. committed: whether a
     committed run is asked for.
     """
-    from compendium import config, project
+    from compendium import config
     from compendium.site import committed as runs
 
     name = config.load_profile(profile or runs.OWN).name
@@ -203,7 +199,7 @@ def explore(profile: ProfileName = "quick") -> None:
     """Make the explorer's page alone from a profile's results, and open it in a browser."""
     import webbrowser
 
-    from compendium import config, project
+    from compendium import config
     from compendium.explorer.page import write_page
     from compendium.workflow.manifest import make_manifest
 
@@ -307,7 +303,7 @@ def doctor() -> None:
     import torch
 
     from attreval.models.placing import pick_device, pick_precision
-    from compendium import config, corpora, project
+    from compendium import config, corpora
     from compendium.workflow.manifest import describe_machine
 
     device = pick_device()
