@@ -236,7 +236,7 @@ def run_demo(count: int, out: Path | None, say: Callable[[str], None] = print) -
     table = judge_metrics(model, found, texts)
     _draw(Console(highlight=False), found, table)
     if out is not None and ending == ".svg":
-        forced: dict[str, Any] = {
+        forced: dict = {
             "force_terminal": True,
             "color_system": "truecolor",
             "no_color": False,

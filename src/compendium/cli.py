@@ -3,41 +3,33 @@
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from attreval.cli.app import CATALOGUES, AsJson, command, print_json, print_rows
-
-if TYPE_CHECKING:
-    from compendium.project import Results
+from attreval.cli.app import CATALOGUES, AsJson, command, option, print_json, print_rows
+from compendium import project
 
 CATALOGUES.append("compendium.catalogue")
 ProfileName = Annotated[
-    str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")
+    str, option("a name from config/, or the path of a .yaml file", "--profile", "-p")
 ]
 ShownName = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "of it; where not given: quick's run here, else the committed reference run",
         "--profile",
         "-p",
-        help="of it; where not given: quick's run here, else the committed reference run",
     ),
 ]
-Committed = Annotated[
-    bool, typer.Option(help="a committed run, as happens where there is no other")
-]
+Committed = Annotated[bool, option("a committed run, as happens where there is no other")]
 
 
 @command("fetch")
 def fetch_command(
     profile: ProfileName = "",
-    task: Annotated[
-        list[str] | None, typer.Option(help="a task; may be given several times")
-    ] = None,
-    weights: Annotated[
-        list[str] | None, typer.Option(help="pretrained weights from the registry")
-    ] = None,
+    task: Annotated[list[str] | None, option("a task; may be given several times")] = None,
+    weights: Annotated[list[str] | None, option("pretrained weights from the registry")] = None,
 ) -> None:
     """Download, check and open what a profile or some tasks need, and make their tables.
 
@@ -67,11 +59,10 @@ def run_command(
     context: typer.Context,
     profile: ProfileName = "quick",
     cores: Annotated[
-        int | None, typer.Option(help="processors to use; all that there are where not given")
+        int | None, option("processors to use; all that there are where not given")
     ] = None,
 ) -> None:
     """Bring results and site up to date; what follows -- goes to snakemake."""
-    from compendium import project
     from compendium.config import load_profile, path_of
     from compendium.site.verify import NothingToCompareError, verify_run
     from compendium.workflow.run_snakemake import is_dry, run_workflow
@@ -113,9 +104,7 @@ def plan(profile: ProfileName = "quick", as_json: AsJson = False) -> None:
 @command()
 def notebook(
     name: Annotated[str, typer.Argument(help="such as 03_explain")],
-    parameter: Annotated[
-        list[str] | None, typer.Option("--parameter", "-p", help="name=value")
-    ] = None,
+    parameter: Annotated[list[str] | None, option("name=value", "--parameter", "-p")] = None,
 ) -> None:
     """Run one notebook with typed parameters; its copy goes to results/<profile>/notebooks."""
     import yaml
@@ -155,11 +144,10 @@ def stage_command(profile: ShownName = None, committed: Committed = False) -> No
 @command("render")
 def render_command(
     profile: ShownName = None,
-    route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
+    route: Annotated[str, option("auto, quarto or pandoc")] = "auto",
     committed: Committed = False,
 ) -> None:
     """Stage a run's notebooks, tables and numbers, and render the site into _site/."""
-    from compendium import project
     from compendium.site.committed import OWN
     from compendium.site.rendering import render_site
     from compendium.workflow.manifest import make_manifest
@@ -170,13 +158,13 @@ def render_command(
     print(render_site(name, route, results))
 
 
-def _find_results(profile: str | None, committed: bool) -> tuple[str, "Results", bool]:
+def _find_results(profile: str | None, committed: bool) -> tuple[str, project.Results, bool]:
     """(name, results, whether they are this machine's): of a run here, else the committed ones.
 
     Where no profile is named: of quick here, else of the main committed run. committed: whether a
     committed run is asked for.
     """
-    from compendium import config, project
+    from compendium import config
     from compendium.site import committed as runs
 
     name = config.load_profile(profile or runs.OWN).name
@@ -197,7 +185,7 @@ def publish_command(
     profile: ProfileName = "quick",
     step: Annotated[
         list[str] | None,
-        typer.Option(help="this alone, beside the committed others: 04_*, repeatable"),
+        option("this alone, beside the committed others: 04_*, repeatable"),
     ] = None,
 ) -> None:
     """Copy a run into results/reference, without any corpus text; write docs/fidelity.md."""
@@ -211,7 +199,7 @@ def explore(profile: ProfileName = "quick") -> None:
     """Make the explorer's page alone from a profile's results, and open it in a browser."""
     import webbrowser
 
-    from compendium import config, project
+    from compendium import config
     from compendium.explorer.page import write_page
     from compendium.workflow.manifest import make_manifest
 
@@ -235,14 +223,14 @@ def claims(
     committed: Committed = False,
     again: Annotated[
         bool,
-        typer.Option(
-            help="judged anew by what the run keeps of single texts; fails, and names the claims, "
+        option(
+            "judged anew by what the run keeps of single texts; fails, and names the claims, "
             "where a verdict or a number differs"
         ),
     ] = False,
     published: Annotated[
         bool,
-        typer.Option(help="instead, how near our cells of the papers' tables are, part by part"),
+        option("instead, how near our cells of the papers' tables are, part by part"),
     ] = False,
 ) -> None:
     """The scorecard: each claim with our value, what chance gives, and a verdict."""
@@ -280,9 +268,7 @@ def verify(
     as_json: AsJson = False,
     table: Annotated[
         list[str] | None,
-        typer.Option(
-            help="its cells alone: a name such as 03_overview_models, or 05_*; repeatable"
-        ),
+        option("its cells alone: a name such as 03_overview_models, or 05_*; repeatable"),
     ] = None,
 ) -> None:
     """A run's numbers and verdicts beside those of its committed run; fails where they differ.
@@ -317,7 +303,7 @@ def doctor() -> None:
     import torch
 
     from attreval.models.placing import pick_device, pick_precision
-    from compendium import config, corpora, project
+    from compendium import config, corpora
     from compendium.workflow.manifest import describe_machine
 
     device = pick_device()

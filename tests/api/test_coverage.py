@@ -9,7 +9,7 @@ import pytest
 from reference import models
 
 import attreval
-from attreval.api.catalogue import EVALUATED, OF_TECHNIQUES, where_computed, why_not
+from attreval.api.catalogue import EVALUATED, OF_TECHNIQUES, _metric_row, why_not
 from attreval.core.units import find_units
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, UnitSettings
@@ -55,13 +55,14 @@ def test_what_is_said_to_be_evaluated_gives_a_number_for_every_method(tiny, expl
     # as the others of soft erasure, many times
     dear = {m.name for m in METRICS.values() if m.by_name and m.disturbs}
     metrics = [m for m in METRICS.values() if not beside & set(m.needs) and m.name not in dear]
-    wanted = [m.name for m in metrics if where_computed(m, METHODS["lime"]) == EVALUATED]
+    wanted = [m.name for m in metrics if not m.notebook and not why_not(m, METHODS["lime"])]
     table = attreval.evaluate(tiny, explained, wanted, marks, draws=2).set_index(
         ["metric", "method"]
     )
     for one in wanted:
+        computed = _metric_row(METRICS[one])["computed"]
         for name in explained.methods:
-            assert where_computed(METRICS[one], METHODS[name]) == EVALUATED
+            assert computed[name] == EVALUATED
             assert np.isfinite(table["mean"][one, name]), (one, name)
     assert len(wanted) > 20
 
@@ -107,7 +108,7 @@ def test_a_new_metric_is_said_to_be_computed_where_it_is(judge):
         "higher_is_better": True,
     }
     made = metric("Made", name="made", **facts)(lambda text, method: 1.0)
-    assert {where_computed(made, method) for method in METHODS.values()} == {EVALUATED}
+    assert _metric_row(made)["computed"] == dict.fromkeys(METHODS, EVALUATED)
     elsewhere = replace(made, judge="diagnosis", notebook="07_sun2024")
-    assert where_computed(elsewhere, METHODS["kernel_shap"]) == "notebook 07_sun2024"
+    assert _metric_row(elsewhere)["computed"]["kernel_shap"] == "notebook 07_sun2024"
     assert why_not(elsewhere, METHODS["lime"]) and not why_not(elsewhere, METHODS["kernel_shap"])

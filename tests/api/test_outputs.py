@@ -288,7 +288,7 @@ def test_a_folder_says_what_its_outputs_are(tmp_path):
         ),
         ("3regression", "kind; read as values (problem_type regression in config.json)"),
     ):
-        assert said in dict(examine_model(av.load(tmp_path / name)))["outputs"]
+        assert said in examine_model(av.load(tmp_path / name))["outputs"]
 
 
 def test_the_commands_take_an_output(tmp_path):

@@ -157,8 +157,9 @@ def test_a_block_that_raises_or_writes_nothing_leaves_nothing_behind(tmp_path):
 
 DYING = """
 import os, sys
+from pathlib import Path
 from attreval.core.tables import write_whole
-with write_whole(sys.argv[1]) as part:
+with write_whole(Path(sys.argv[1])) as part:
     part.write_text('{"half": ')
     os._exit(9)
 """

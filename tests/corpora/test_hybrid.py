@@ -112,9 +112,8 @@ def test_tasks_are_fetched_behind_the_tables_they_are_made_from():
 
 def test_relevant_words_meet_words_by_both_rules():
     made = instance("X-rays of a diodes resistor ray amplifier")
-    marks = topics.mark_listed_words(["rays", "diode", "resistors"])(
-        made.segments, made.words
-    ).marks
+    listed = ["rays", "diode", "resistors"]
+    marks = topics.mark_listed_words(listed, made.segments, made.words).marks
     words = made.word_texts()
     by_rule = [{word for word, marked in zip(words, row, strict=True) if marked} for row in marks]
     assert by_rule[0] >= {"diodes"} and "resistor" not in by_rule[0] and "ray" not in by_rule[0]

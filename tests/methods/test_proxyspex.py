@@ -19,11 +19,10 @@ from typer.testing import CliRunner
 
 from attreval.api.catalogue import list_methods
 from attreval.cli import app
-from attreval.core.units import find_units, mask_units
+from attreval.core.units import all_coalitions, find_units, mask_units
 from attreval.methods import METHODS, method, methods_for, proxyspex
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain_instances
-from attreval.methods.shapley import all_coalitions
 from attreval.models.scorer import Scorer
 from compendium.papers.sun2024 import explanations
 

@@ -163,7 +163,7 @@ def test_metrics_erase_to_padding_and_methods_to_the_mask(loaded):
     assert names([tokens.pad_id, tokens.mask_id]) == ["[PAD]", "[MASK]"]
     asked = next(erase(tokens, np.arange(len(tokens.content)), (0.5,)))
     assert set(asked.ids[1]) == {tokens.pad_id}
-    assert dict(examine_model(model))["metrics erase to"] == "'[PAD]'"
+    assert examine_model(model)["metrics erase to"] == "'[PAD]'"
 
 
 def test_without_a_mask_token_they_erase_to_what_is_nearest_to_leaving_tokens_out(loaded):
@@ -191,7 +191,7 @@ def test_without_a_mask_token_they_erase_to_what_is_nearest_to_leaving_tokens_ou
             nearest = min(apart, key=apart.get)
             tokens = model.tokens(TEXTS[1])
             assert len(apart) > 1 and tokens.mask_id == tokens.pad_id == nearest
-            said = dict(examine_model(model))["tokens are erased to"]
+            said = examine_model(model)["tokens are erased to"]
             token = model.tokenizer.convert_ids_to_tokens(nearest)
             assert said.startswith(f"{token!r}, nearest to leaving tokens out")
 

@@ -236,7 +236,7 @@ def test_an_architecture_that_is_not_read_rightly_is_refused(tmp_path, monkeypat
         with pytest.raises(ValueError, match=r"gradient_l1: .*differ from those by ids"):
             explain_instances(Scorer(model), text, ["gradient_l1"], LEAST)
         assert len(explain_instances(Scorer(model), text, ["occlusion_1"], LEAST)) == 1
-        said = dict(examine_model(model))["gradients by word embeddings"]
+        said = examine_model(model)["gradients by word embeddings"]
         assert said.startswith("its logits by word embeddings differ")
     monkeypatch.setattr(forward, "first_position", lambda network: 3)
     with pytest.raises(ValueError, match=r"not transformers' \(ids alone and "):

@@ -61,7 +61,7 @@ def list_metrics() -> list[dict]:
 
 def _metric_row(m: Metric) -> dict:
     low, high = m.range
-    places = {name: where_computed(m, method) for name, method in METHODS.items()}
+    place = f"notebook {m.notebook}" if m.notebook else EVALUATED
     reasons = {name: why_not(m, method) for name, method in METHODS.items()}
     return {
         "name": m.name,
@@ -80,16 +80,9 @@ def _metric_row(m: Metric) -> dict:
         "python": "" if m.notebook else "evaluate",
         "function": place_of(m.function),
         "source": m.source,
-        "computed": {name: place for name, place in places.items() if place},
+        "computed": {name: place for name, why in reasons.items() if not why},
         "why_not": {name: why for name, why in reasons.items() if why},
     }
-
-
-def where_computed(metric: Metric, method: Method) -> str:
-    """Where a metric is computed of a method's explanations; empty where `why_not` says why not."""
-    if why_not(metric, method):
-        return ""
-    return f"notebook {metric.notebook}" if metric.notebook else EVALUATED
 
 
 def why_not(metric: Metric, method: Method) -> str:

@@ -4,11 +4,8 @@ Metrics judge the scores of tokens; those of pairs and spans are shared out over
 against random scores count a tie as half, so that chance is one half.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
@@ -27,6 +24,7 @@ from attreval.models.classifier import Classifier
 from attreval.models.outputs import outputs_of, why_not
 from attreval.models.questions import Conversation, Evaluate
 from attreval.models.scorer import Scorer
+from attreval.texts.files import nearest
 from attreval.texts.given import as_list
 from attreval.texts.marks import mark_instance
 
@@ -244,8 +242,7 @@ def find_metrics(
         plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
         plain = plain if plain in METRICS else other_names.get(plain, plain)
         if plain not in METRICS:
-            near = get_close_matches(plain, [*METRICS, *other_names], n=2)
-            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            hint = nearest(plain, [*METRICS, *other_names])
             raise ValueError(
                 f"unknown metric {name!r}{hint or ';'} `attreval list metrics` lists all"
             )
@@ -286,14 +283,10 @@ def _scored_text(
     one: Explanation, explanations: Explanations, marked: Instance, k: int, seed: int
 ) -> ScoredText:
     """One text with the scores of all methods, random ones among them."""
-    content = one.tokens.content
     names = ("evaluate", seed, marked.id)
-    methods = [method for method in explanations.methods if method != RANDOM]
-    if RANDOM in one.attributions:
-        methods.append(RANDOM)
-    scores = {method: one.attributions[method].on_content(one.tokens) for method in methods}
-    if RANDOM not in scores:
-        scores[RANDOM] = generator(*names, RANDOM).standard_normal(len(content))
+    scores = {m: one.attributions[m].on_content(one.tokens) for m in explanations.methods}
+    drawn = generator(*names, RANDOM).standard_normal(len(one.tokens.content))
+    scores[RANDOM] = scores.pop(RANDOM, drawn)
     target = None if one.against else explanations.labels.index(one.target)
     settings = Settings(k=k, protocol=replace(FOUR_DRAWS, outputs=one.outputs))
     return ScoredText(marked, one.tokens, scores, target, names, settings)

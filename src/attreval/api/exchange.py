@@ -10,8 +10,10 @@ import numpy as np
 
 from attreval.core.alignment import to_tokens
 from attreval.core.extras import need
+from attreval.core.records import as_places
 from attreval.methods.attribution_files import GivenScores, on_content_tokens
 from attreval.methods.method import Method
+from attreval.metrics.scored_text import to_scale
 from attreval.texts.marks import read_spans
 
 if TYPE_CHECKING:
@@ -98,7 +100,7 @@ def as_rows(explained: Sequence[Explanation], methods: Sequence[str]) -> list[Gi
     rows = []
     for one in explained:
         places = [(unit.segment, unit.start, unit.end) for unit in one.units]
-        spans = np.array(places, dtype=np.int64).reshape(-1, 3)
+        spans = as_places(places)
         text = one.instance
         for method in methods:
             scores = one.scores(method)
@@ -141,7 +143,7 @@ def to_captum(
         scores = one.scores(method)
         records.append(
             visualization.VisualizationDataRecord(
-                word_attributions=scores / (np.abs(scores).max(initial=0.0) or 1.0),
+                word_attributions=to_scale(scores),
                 pred_prob=one.probabilities[one.predicted],
                 pred_class=one.predicted,
                 true_class="",

@@ -14,8 +14,7 @@ from attreval.api.exchange import as_rows, scores_of_methods, to_captum, to_shap
 from attreval.api.explanation import RANDOM, UNITS, Explanation, Unit
 from attreval.api.show.html import fragment, page
 from attreval.api.show.shown import how_many_unread
-from attreval.api.vocabulary import ENDINGS as WORD_ENDINGS
-from attreval.api.vocabulary import make_table, save_table
+from attreval.api.vocabulary import WORD_ENDINGS, make_table, save_table
 from attreval.core.records import Attribution, Tokens
 from attreval.methods.attribution_files import (
     as_methods,
@@ -26,8 +25,6 @@ from attreval.texts.given import as_list
 
 if TYPE_CHECKING:
     import pandas as pd
-    import shap
-    from captum.attr import visualization
 
 COLUMNS = ("text", "method", "position", "word", "segment", "start", "end", "score")
 ENDINGS = (".html", ".json", ".png", ".svg", ".jsonl", ".parquet")
@@ -221,13 +218,8 @@ class Explanations(Sequence[Explanation]):
         self._explained = made
         return self
 
-    def to_captum(self, method: str) -> list[visualization.VisualizationDataRecord]:
-        """Records for captum's visualize_text: see exchange.to_captum."""
-        return to_captum(self, method)
-
-    def to_shap(self, method: str) -> shap.Explanation:
-        """A shap.Explanation for shap.plots.text: see exchange.to_shap."""
-        return to_shap(self, method)
+    to_captum = to_captum
+    to_shap = to_shap
 
     def save(self, path: str | Path) -> Path:
         """Write a page, a picture or data, as the ending says (ENDINGS).

@@ -17,7 +17,7 @@ from attreval.core.bootstrap import bootstrap_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-ENDINGS = (".csv", ".png", ".svg")
+WORD_ENDINGS = (".csv", ".png", ".svg")
 COLUMNS = ["class", "method", "word", "texts", "score", "low", "high"]
 DRAWS = 1000
 SHOWN = 10  # words for a class in a picture, and against it

@@ -21,7 +21,6 @@ LINE_START = "ATTREVAL_IN_WORKFLOW"
 # modules whose CATALOGUES say what there is; the study adds its own
 CATALOGUES = ["attreval.api.catalogue"]
 STUDY = ("run", "plan", "fetch", "claims", "explore", "render", "publish", "verify", "doctor")
-AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 app = typer.Typer(
     name="attreval",
     no_args_is_help=True,
@@ -29,6 +28,16 @@ app = typer.Typer(
     help=ABOUT,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def option(said: str, *names: str, **how: Any) -> Any:
+    """An option of a command: what `--help` says of it, and its names where they are not the
+    parameter's.
+    """
+    return typer.Option(*names, help=said, **how)
+
+
+AsJson = Annotated[bool, option("machine-readable", "--json")]
 
 
 def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -112,9 +121,7 @@ def say_version(asked: bool) -> None:
 def say_what_it_is(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=say_version, is_eager=True, help="say the version and end"
-        ),
+        option("say the version and end", "--version", callback=say_version, is_eager=True),
     ] = False,
 ) -> None:
     """Judge token attributions of text classifiers: the commands."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from attreval.cli.app import CATALOGUES, AsJson, command, print_json, print_rows
+from attreval.cli.app import CATALOGUES, AsJson, command, option, print_json, print_rows
 
 # of a catalogue, for machines and the site's cards: too long for a table of so many columns
 LONG = {
@@ -29,37 +29,37 @@ LONG = {
     "joint",
 }
 _own = partial(command, rich_help_panel="Your own model")
-Model = Annotated[str, typer.Option(help="a folder, a hub name, or a GGUF file")]
+Model = Annotated[str, option("a folder, a hub name, or a GGUF file")]
 Template = Annotated[
     str | None,
-    typer.Option(help="ask a language model: what stands around {text}, such as '{text} It was'"),
+    option("ask a language model: what stands around {text}, such as '{text} It was'"),
 ]
 Labels = Annotated[
     list[str] | None,
-    typer.Option(
-        help="of a template, CLASS=WORDS to the letter, once for each class: --labels 'positive= "
-        "great'"
+    option(
+        "of a template, CLASS=WORDS to the letter, once for each class: --labels 'positive= great'"
     ),
 ]
-Chat = Annotated[
-    bool, typer.Option("--chat", help="the template is a user's message, by the chat template")
-]
+Chat = Annotated[bool, option("the template is a user's message, by the chat template", "--chat")]
 Erase = Annotated[
     str | None,
-    typer.Option(
-        help="the token that erased ones become, such as ' ...'; else the mask token, or the one "
+    option(
+        "the token that erased ones become, such as ' ...'; else the mask token, or the one "
         "that is nearest to leaving tokens out"
     ),
 ]
 Outputs = Annotated[
     Literal["classes", "independent", "value"] | None,
-    typer.Option(
-        help="what the model's outputs are, where config.json does not say it: `classes` (a "
+    option(
+        "what the model's outputs are, where config.json does not say it: `classes` (a "
         "softmax), `independent` (a sigmoid each) or `value`"
     ),
 ]
-Output = Annotated[
-    str | None, typer.Option(help="the one to explain, of outputs that are no classes")
+Output = Annotated[str | None, option("the one to explain, of outputs that are no classes")]
+Column = Annotated[str | None, option("of the table, where the texts stand; else `text`")]
+PairColumn = Annotated[str | None, option("of the table, where second texts stand")]
+Methods = Annotated[
+    list[str] | None, option("names with commas between them, or `all`", "--methods", "--method")
 ]
 
 
@@ -85,9 +85,9 @@ def how_to_load(
 
 @_own("demo")
 def demo_command(
-    texts: Annotated[int, typer.Option(help="texts to explain, 2 or more", min=2)] = 40,
+    texts: Annotated[int, option("texts to explain, 2 or more", min=2)] = 40,
     out: Annotated[
-        Path | None, typer.Option(help="keep it as an .html page or as an .svg picture of this")
+        Path | None, option("keep it as an .html page or as an .svg picture of this")
     ] = None,
 ) -> None:
     """Watch a small network learn evidence that was planted, methods explain it, and metrics tell
@@ -125,11 +125,12 @@ def check_command(
         asked = how_to_load(template, labels, chat, erase, outputs)
         loaded: Any = load(model, 512, **asked)
         progress.say("comparing what it says with transformers")
-        rows = examine_model(loaded)
+        known = examine_model(loaded)
         methods = try_methods(loaded, progress.say)
     if as_json:
-        print_json({"model": dict(rows), "methods": methods})
+        print_json({"model": known, "methods": methods})
         return
+    rows = list(known.items())
     refused: dict[str, list[str]] = {}
     for name, reason in methods.items():
         refused.setdefault(reason, []).append(name)
@@ -142,61 +143,44 @@ def check_command(
 @_own("explain")
 def explain_command(
     model: Model,
-    text: Annotated[
-        list[str] | None, typer.Option(help="a text; may be given several times")
-    ] = None,
+    text: Annotated[list[str] | None, option("a text; may be given several times")] = None,
     pair: Annotated[
-        list[str] | None, typer.Option(help="the second text of a pair, one for each --text")
+        list[str] | None, option("the second text of a pair, one for each --text")
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option(
-            help="more texts: .txt with a text a line, or any table that `evaluate` reads"
-        ),
+        option("more texts: .txt with a text a line, or any table that `evaluate` reads"),
     ] = None,
-    column: Annotated[
-        str | None, typer.Option(help="of the file, where the texts stand; else `text`")
-    ] = None,
-    pair_column: Annotated[
-        str | None, typer.Option(help="of the file, where second texts stand")
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option("--methods", "--method", help="names with commas between them, or `all`"),
-    ] = None,
+    column: Column = None,
+    pair_column: PairColumn = None,
+    method: Methods = None,
     unit: Annotated[
-        str, typer.Option(help="what has a score: a `word`, `token`, `sentence` or `paragraph`")
+        str, option("what has a score: a `word`, `token`, `sentence` or `paragraph`")
     ] = "word",
     window: Annotated[
-        bool, typer.Option("--window", help="explain a text too long for the model in pieces")
+        bool, option("explain a text too long for the model in pieces", "--window")
     ] = False,
-    target: Annotated[
-        str | None, typer.Option(help="the class to explain; else the one predicted")
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(help="explain why the target rather than this class")
-    ] = None,
+    target: Annotated[str | None, option("the class to explain; else the one predicted")] = None,
+    against: Annotated[str | None, option("explain why the target rather than this class")] = None,
     score: Annotated[
-        str | None, typer.Option(help="of the class: its `logit`, or its `log_probability`")
+        str | None, option("of the class: its `logit`, or its `log_probability`")
     ] = None,
     output: Output = None,
     outputs: Outputs = None,
     samples: Annotated[
-        int, typer.Option(help="texts that LIME and Shapley methods may ask for, 2 or more")
+        int, option("texts that LIME and Shapley methods may ask for, 2 or more")
     ] = 500,
     max_length: Annotated[
-        int | None, typer.Option(help="tokens read of a text; else all that the model reads")
+        int | None, option("tokens read of a text; else all that the model reads")
     ] = None,
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
     erase: Erase = None,
-    out: Annotated[
-        Path | None, typer.Option(help="write a .html, .json, .png or .svg file")
-    ] = None,
+    out: Annotated[Path | None, option("write a .html, .json, .png or .svg file")] = None,
     words: Annotated[
         Path | None,
-        typer.Option(help="write which words count over all texts: a .csv, .png or .svg file"),
+        option("write which words count over all texts: a .csv, .png or .svg file"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -284,41 +268,36 @@ def evaluate_command(
     model: Model,
     data: Annotated[
         Path,
-        typer.Option(
-            help="labelled texts: csv, tsv, jsonl, Parquet, ERASER's, a `datasets` folder"
-        ),
+        option("labelled texts: csv, tsv, jsonl, Parquet, ERASER's, a `datasets` folder"),
     ],
-    out: Annotated[Path, typer.Option(help="the folder that the report goes to")],
-    text: Annotated[str, typer.Option(help="the column of the texts")] = "text",
-    label: Annotated[str, typer.Option(help="the column of the labels")] = "label",
-    pair: Annotated[str, typer.Option(help="the column of second texts")] = "",
-    rationale: Annotated[str, typer.Option(help="the column of what people marked")] = "",
-    split: Annotated[str, typer.Option(help="the column of splits; `test` is explained")] = "",
-    id: Annotated[str, typer.Option(help="the column of names of texts")] = "",
+    out: Annotated[Path, option("the folder that the report goes to")],
+    text: Annotated[str, option("the column of the texts")] = "text",
+    label: Annotated[str, option("the column of the labels")] = "label",
+    pair: Annotated[str, option("the column of second texts")] = "",
+    rationale: Annotated[str, option("the column of what people marked")] = "",
+    split: Annotated[str, option("the column of splits; `test` is explained")] = "",
+    id: Annotated[str, option("the column of names of texts")] = "",
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
     erase: Erase = None,
     classes: Annotated[
-        str, typer.Option(help="the model's classes in its order, with commas between them")
+        str, option("the model's classes in its order, with commas between them")
     ] = "",
     output: Output = None,
     outputs: Outputs = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option("--methods", "--method", help="names with commas between them"),
-    ] = None,
+    method: Methods = None,
     attributions: Annotated[
-        list[Path] | None, typer.Option(help="a .jsonl or .parquet of scores made elsewhere")
+        list[Path] | None, option("a .jsonl or .parquet of scores made elsewhere")
     ] = None,
-    texts: Annotated[int | None, typer.Option(help="texts to draw, at most")] = None,
-    seed: Annotated[int, typer.Option(help="another one draws other texts first")] = 0,
+    texts: Annotated[int | None, option("texts to draw, at most")] = None,
+    seed: Annotated[int, option("another one draws other texts first")] = 0,
     minutes: Annotated[
-        float, typer.Option(min=0, help="begin no larger sample that would not end by then")
+        float, option("begin no larger sample that would not end by then", min=0)
     ] = 10.0,
     cores: Annotated[
         int | None,
-        typer.Option(min=1, help="threads to compute with; else one or all, what is quicker"),
+        option("threads to compute with; else one or all, what is quicker", min=1),
     ] = None,
 ) -> None:
     """Which explanation to trust for your own model and texts: a report with a recommendation and
@@ -368,35 +347,27 @@ def evaluate_command(
 def diff_command(
     old: Annotated[str, typer.Argument(help="a folder or a hub name")],
     new: Annotated[str, typer.Argument(help="the model that takes its place")],
-    data: Annotated[
-        Path, typer.Option(help=".txt with a text a line, or any table that `evaluate` reads")
-    ],
-    column: Annotated[
-        str | None, typer.Option(help="of the data, where the texts stand; else `text`")
-    ] = None,
-    pair_column: Annotated[
-        str | None, typer.Option(help="of the data, where second texts stand")
-    ] = None,
+    data: Annotated[Path, option(".txt with a text a line, or any table that `evaluate` reads")],
+    column: Column = None,
+    pair_column: PairColumn = None,
     again: Annotated[
         list[str] | None,
-        typer.Option(help="a network trained anew on the old data; once for each"),
+        option("a network trained anew on the old data; once for each"),
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(
-            "--methods", "--method", help="names with commas between them; all must agree"
-        ),
+        option("names with commas between them; all must agree", "--methods", "--method"),
     ] = None,
     level: Annotated[
-        float, typer.Option(help="of texts beyond noise, the share that chance may bring")
+        float, option("of texts beyond noise, the share that chance may bring")
     ] = 0.05,
     out: Annotated[
         list[Path] | None,
-        typer.Option(help="a .html, .csv or .json file, once for each; else diff.html"),
+        option("a .html, .csv or .json file, once for each; else diff.html"),
     ] = None,
     fail_on: Annotated[
         Literal["beyond-noise"] | None,
-        typer.Option(help="exit with status 3 where a reason moved beyond noise"),
+        option("exit with status 3 where a reason moved beyond noise"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

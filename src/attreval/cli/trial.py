@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from attreval.cli.app import command, print_rows
+from attreval.cli.app import command, option, print_rows
 
 
 @command("trial", rich_help_panel="Metrics")
@@ -16,39 +16,31 @@ def trial_command(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="a metric to try beside it, once for each; `all` for all"),
+        option("a metric to try beside it, once for each; `all` for all"),
     ] = None,
-    world: Annotated[
-        list[str] | None, typer.Option(help="a world, once for each; else all")
-    ] = None,
+    world: Annotated[list[str] | None, option("a world, once for each; else all")] = None,
     attributions: Annotated[
         Path | None,
-        typer.Option(
-            help="a .jsonl of scores that a method of your own gave the texts of --export"
-        ),
+        option("a .jsonl of scores that a method of your own gave the texts of --export"),
     ] = None,
     values: Annotated[
         Path | None,
-        typer.Option(help="a .jsonl of what metrics elsewhere gave the scores of --export"),
+        option("a .jsonl of what metrics elsewhere gave the scores of --export"),
     ] = None,
-    texts: Annotated[int | None, typer.Option(help="texts of each world; else 30", min=8)] = None,
-    seed: Annotated[int | None, typer.Option(help="of the worlds; else drawn anew", min=0)] = None,
+    texts: Annotated[int | None, option("texts of each world; else 30", min=8)] = None,
+    seed: Annotated[int | None, option("of the worlds; else drawn anew", min=0)] = None,
     out: Annotated[
-        Path | None, typer.Option(help="write an .html page; else trial.html, `-` for none")
+        Path | None, option("write an .html page; else trial.html, `-` for none")
     ] = None,
     board: Annotated[
         Path | None,
-        typer.Option(help="write a submission for the board (board/README.md), a .jsonl"),
+        option("write a submission for the board (board/README.md), a .jsonl"),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option(
-            help="only write the worlds into a folder: texts, scores, models of transformers"
-        ),
+        option("only write the worlds into a folder: texts, scores, models of transformers"),
     ] = None,
-    corpora: Annotated[
-        str | None, typer.Option(help="a folder of corpora; else ATTREVAL_CORPORA")
-    ] = None,
+    corpora: Annotated[str | None, option("a folder of corpora; else ATTREVAL_CORPORA")] = None,
 ) -> None:
     """May a metric be trusted? Try it, or attributions of your own, in worlds whose truth
     is known.

@@ -121,7 +121,7 @@ def overlaps(offsets: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.where(side == other, shared, -np.inf)
 
 
-def _divide(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:
+def divide(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Parts of totals as shares; 0 where a total is 0."""
     return np.divide(parts, totals, out=np.zeros_like(parts), where=totals > 0)
 
@@ -142,7 +142,7 @@ def overlap_shares(offsets: np.ndarray, words: np.ndarray) -> np.ndarray:
     for token in np.flatnonzero(lost):
         nearest = overlap[token].argmax()
         shares[token, nearest] = 1.0
-    return _divide(shares, shares.sum(axis=1, keepdims=True))
+    return divide(shares, shares.sum(axis=1, keepdims=True))
 
 
 def to_words(token_scores: np.ndarray, tokens: Tokens, instance: Instance) -> np.ndarray:
@@ -167,7 +167,7 @@ def to_tokens(word_scores: np.ndarray, tokens: Tokens, instance: Instance) -> np
     """
     shares = overlap_shares(tokens.offsets, instance.words)
     scores = np.asarray(word_scores, float)
-    return shares @ _divide(scores, shares.sum(axis=0))
+    return shares @ divide(scores, shares.sum(axis=0))
 
 
 def marked_tokens(word_marks: np.ndarray, tokens: Tokens) -> np.ndarray:

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 
-def held_in(folder: str, kind: type[Any], *left_out: str) -> dict[str, Any]:
+def held_in(folder: str, kind: type[Any], *left_out: str) -> dict:
     """All of a type that modules hold under their own names, or in tuples where a factory makes
     them, by name: by their `order`, those without one at the end.
 
@@ -14,7 +14,7 @@ def held_in(folder: str, kind: type[Any], *left_out: str) -> dict[str, Any]:
         kind: The type.
         left_out: Names of modules.
     """
-    found: dict[str, Any] = {}
+    found: dict = {}
     for file in pkgutil.iter_modules(import_module(folder).__path__):
         if file.ispkg or file.name in left_out:
             continue

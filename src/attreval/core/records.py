@@ -9,8 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 LEVELS = ("token", "pair", "span")
+
+
+def as_places(found: ArrayLike) -> np.ndarray:
+    """(N, 3) int rows of segment, start character, end character."""
+    return np.asarray(found, dtype=np.int64).reshape(-1, 3)
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ class Instance:
             raise ValueError(
                 f"instance {self.id!r} has {len(self.segments)} segments; one or two are possible"
             )
-        words = np.asarray(self.words, dtype=np.int64).reshape(-1, 3)
+        words = as_places(self.words)
         segment, start, end = words.T
         lengths = np.array([len(text) for text in self.segments])
         there = (segment >= 0) & (segment < len(lengths)) & (start >= 0) & (start < end)

@@ -83,9 +83,8 @@ def sweep_parts(folder: Path) -> None:
 
 
 @contextmanager
-def write_whole(path: Path | str) -> Iterator[Path]:
+def write_whole(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it to `path` when the block ends well."""
-    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
     try:
@@ -97,30 +96,29 @@ def write_whole(path: Path | str) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def write_text(path: Path | str, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     """Write a text file whole."""
     with write_whole(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
-def write_json(path: Path | str, value: Any) -> None:
+def write_json(path: Path, value: Any) -> None:
     """Write a JSON file whole, keys sorted."""
     write_text(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def write_csv(path: Path | str, frame: pd.DataFrame) -> None:
+def write_csv(path: Path, frame: pd.DataFrame) -> None:
     """Write a CSV table whole; floats keep the digits that read back to the same float64."""
     with write_whole(path) as part:
         frame.to_csv(part, index=False, lineterminator="\n")
 
 
-def read_csv(*paths: Path | str) -> pd.DataFrame:
+def read_csv(*paths: Path) -> pd.DataFrame:
     """Read one CSV table, or several of the same columns, one below the other."""
-    frames = [pd.read_csv(path) for path in paths]
-    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    return pd.concat(map(pd.read_csv, paths), ignore_index=True)
 
 
-def write_instances(path: Path | str, instances: Iterable[Instance], about: dict) -> None:
+def write_instances(path: Path, instances: Iterable[Instance], about: dict) -> None:
     """Write a task table.
 
     Args:
@@ -128,7 +126,7 @@ def write_instances(path: Path | str, instances: Iterable[Instance], about: dict
         instances: Its rows.
         about: Task, labels, segment names and sources, which go into the Parquet metadata.
     """
-    columns: dict[str, Any] = {name: [] for name in INSTANCE_SCHEMA.names}
+    columns: dict = {name: [] for name in INSTANCE_SCHEMA.names}
     for one in instances:
         evidence = one.evidence
         relations = [dict(zip(INTERACTION, row, strict=True)) for row in evidence.interactions]
@@ -145,13 +143,13 @@ def write_instances(path: Path | str, instances: Iterable[Instance], about: dict
     write_parquet(path, pa.table(columns, schema=schema))
 
 
-def read_about(path: Path | str) -> dict:
+def read_about(path: Path) -> dict:
     """The metadata that a task table was written with."""
     return json.loads(pq.read_schema(path).metadata[b"attreval"])
 
 
 def read_instances(
-    path: Path | str, split: str | None = None, limit: int | None = None
+    path: Path, split: str | None = None, limit: int | None = None
 ) -> list[Instance]:
     """Read a task table.
 
@@ -163,7 +161,7 @@ def read_instances(
     return [_as_instance(row) for row in islice(_rows(path, split), limit)]
 
 
-def _as_instance(row: dict[str, Any]) -> Instance:
+def _as_instance(row: dict) -> Instance:
     """A row of a task table as a record; earlier tables lack some columns."""
     evidence = Evidence(
         marks=np.array(row["marks"], dtype=float) if row["marks"] else np.zeros((0, 0)),
@@ -177,7 +175,7 @@ def _as_instance(row: dict[str, Any]) -> Instance:
     return Instance(row["id"], segments, row["label"], row["words"], row["split"], evidence)
 
 
-def _rows(path: Path | str, split: str | None) -> Iterator[dict[str, Any]]:
+def _rows(path: Path, split: str | None) -> Iterator[dict]:
     """The rows of a task table, a batch at a time, so that the first few cost little."""
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(1024):
@@ -190,7 +188,7 @@ def _rows(path: Path | str, split: str | None) -> Iterator[dict[str, Any]]:
                 yield row | {"words": own}
 
 
-def read_by_instance(*paths: Path | str) -> dict[str, dict[str, Attribution]]:
+def read_by_instance(*paths: Path) -> dict[str, dict[str, Attribution]]:
     """Read attribution tables: instance id -> method -> record, in the order of the tables."""
     out: dict[str, dict[str, Attribution]] = {}
     for record in read_attributions(*paths):
@@ -198,13 +196,13 @@ def read_by_instance(*paths: Path | str) -> dict[str, dict[str, Attribution]]:
     return out
 
 
-def write_attributions(path: Path | str, attributions: Iterable[Attribution]) -> None:
+def write_attributions(path: Path, attributions: Iterable[Attribution]) -> None:
     """Write attributions, one row each."""
     rows = [vars(one) | vars(one.cost) for one in attributions]
     write_parquet(path, pa.Table.from_pylist(rows, schema=ATTRIBUTION_SCHEMA))
 
 
-def read_attributions(*paths: Path | str) -> list[Attribution]:
+def read_attributions(*paths: Path) -> list[Attribution]:
     """Read one or several attribution tables."""
     found = []
     for row in _read_rows(*paths):
@@ -215,7 +213,7 @@ def read_attributions(*paths: Path | str) -> list[Attribution]:
     return found
 
 
-def write_tokens(path: Path | str, tokens: Mapping[str, Tokens]) -> None:
+def write_tokens(path: Path, tokens: Mapping[str, Tokens]) -> None:
     """Write what a model reads of instances, so that judging stored scores needs no model."""
     rows = []
     for instance, one in tokens.items():
@@ -224,7 +222,7 @@ def write_tokens(path: Path | str, tokens: Mapping[str, Tokens]) -> None:
     write_parquet(path, pa.Table.from_pylist(rows, schema=TOKEN_SCHEMA))
 
 
-def read_tokens(*paths: Path | str) -> dict[str, Tokens]:
+def read_tokens(*paths: Path) -> dict[str, Tokens]:
     """The tokens in one or several tables by instance id, in the order of the tables."""
     found = {}
     for row in _read_rows(*paths):
@@ -235,13 +233,13 @@ def read_tokens(*paths: Path | str) -> dict[str, Tokens]:
     return found
 
 
-def _read_rows(*paths: Path | str) -> Iterator[dict[str, Any]]:
+def _read_rows(*paths: Path) -> Iterator[dict]:
     """The rows of tables, one below the other."""
     for path in paths:
         yield from pq.read_table(path).to_pylist()
 
 
-def write_parquet(path: Path | str, table: pa.Table) -> None:
+def write_parquet(path: Path, table: pa.Table) -> None:
     with write_whole(path) as part:
         pq.write_table(table, part, compression="zstd")
 

@@ -132,6 +132,12 @@ def mean_matrix(matrix: np.ndarray, units: Units, by: str) -> np.ndarray:
     return share @ matrix @ share.T
 
 
+def all_coalitions(n: int) -> np.ndarray:
+    """(2^n, n) bool: row r holds the units whose bits are set in r."""
+    bits = np.arange(2**n)[:, None] >> np.arange(n)
+    return bits & 1 == 1
+
+
 def mask_units(tokens: Tokens, units: Units, kept: np.ndarray) -> np.ndarray:
     """(N, L) ids with the mask token in place of every unit that is not kept.
 

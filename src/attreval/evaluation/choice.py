@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -199,12 +198,13 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
     gaps = best_of_draw - drawn
     shortfall = np.quantile(gaps, confidence, axis=0)
     tops = fit & (gaps <= TIED)
-    lead = _compare_with_first(score, drawn, fit, voting.texts.clip(lower=2).min(), confidence)
+    fewest = voting.texts.clip(lower=2).min()
+    lead, least = _compare_with_first(score, drawn, fit, fewest, confidence)
     equal = fit & (shortfall <= MARGIN + TIED)
-    near = fit & (lead.low <= TIED)
+    near = fit & (least <= TIED)
     settled = bool((equal >= near).all()) and texts >= LEAST_TEXTS
     # errors fall with the root of texts
-    growth = _error_shares(lead, shortfall)[near & ~equal].max(initial=1.0) ** 2
+    growth = _error_shares(lead, least, shortfall)[near & ~equal].max(initial=1.0) ** 2
     # of equal scores the cheaper comes first, an unknown cost last
     order = np.lexsort((measured.costs, -np.where(fit, score.round(9), -np.inf)))
     chosen = np.lexsort((-score, measured.costs, ~equal))[0] if settled else order[0]
@@ -231,37 +231,31 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
     return pd.DataFrame(found).iloc[order].reset_index(drop=True)
 
 
-class _Lead(NamedTuple):
-    """(m,) by how much the first is ahead of each method, and the least that this might be."""
-
-    mean: np.ndarray
-    low: np.ndarray
-
-
 def _compare_with_first(
     score: np.ndarray, drawn: np.ndarray, fit: np.ndarray, texts: int, confidence: float
-) -> _Lead:
-    """The lead of the highest score among those that fit, by a t interval on so many texts.
+) -> tuple[np.ndarray, np.ndarray]:
+    """(m,) by how much the highest score among those that fit is ahead of each method, and the
+    least that this might be, by a t interval on so many texts.
 
     In the tails it is steadier than the quantiles of draws.
     """
     first = np.where(fit, score, -np.inf).argmax()
-    mean = score[first] - score
+    lead = score[first] - score
     deviation = (drawn[:, [first]] - drawn).std(axis=0)
     width = student.ppf((1 + confidence) / 2, texts - 1)
-    return _Lead(mean, mean - width * deviation * np.sqrt(texts / (texts - 1)))
+    return lead, lead - width * deviation * np.sqrt(texts / (texts - 1))
 
 
-def _error_shares(lead: _Lead, shortfall: np.ndarray) -> np.ndarray:
+def _error_shares(lead: np.ndarray, least: np.ndarray, shortfall: np.ndarray) -> np.ndarray:
     """(m,) how many times too large errors are to settle whether a method is as good as the first.
 
     It is as good once its shortfall, which is its distance and an error, is at most MARGIN; it is
     behind once the error of the lead is no more than the lead.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        to_be_equal = (shortfall - lead.mean) / (MARGIN - lead.mean)
-        to_be_equal[lead.mean >= MARGIN] = np.inf
-        to_be_behind = (lead.mean - lead.low) / lead.mean
+        to_be_equal = (shortfall - lead) / (MARGIN - lead)
+        to_be_equal[lead >= MARGIN] = np.inf
+        to_be_behind = (lead - least) / lead
     return np.fmin(to_be_equal, to_be_behind)
 
 

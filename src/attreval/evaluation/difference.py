@@ -8,8 +8,6 @@ every method that explains the text. A mean over k models has an error too, so t
 divided by sqrt(1 + 1/k). Letters used for shapes: n texts, m methods.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -292,7 +290,7 @@ def _steps(
 
 def _describe_texts(changes: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     """The columns of methods in `Difference.texts`, by the number of the text."""
-    told: dict[int, dict[str, Any]] = {}
+    told: dict[int, dict] = {}
     for (text, method), rows in changes.groupby(["text", "method"]):
         furthest = rows.loc[rows.change.abs().idxmax()]
         found = furthest[["word", "before", "after"]].to_dict()

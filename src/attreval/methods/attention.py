@@ -16,6 +16,7 @@ from functools import partial
 
 import numpy as np
 
+from attreval.core.alignment import divide
 from attreval.core.records import Tokens
 from attreval.core.units import Units, find_units, mean_matrix
 from attreval.methods.integrated_gradients import gauss_legendre
@@ -93,9 +94,7 @@ def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
     """
     first = np.eye(len(layers[0]))[0]
     for mixing in layers[::-1]:
-        total = mixing.sum(axis=1, keepdims=True)
-        shares = np.divide(mixing, total, out=np.zeros_like(mixing), where=total > 0)
-        first = first @ shares
+        first = first @ divide(mixing, mixing.sum(axis=1, keepdims=True))
     return first
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import regex
 
-from attreval.core.alignment import overlaps
-from attreval.core.records import Instance, Tokens
+from attreval.core.alignment import divide, overlaps
+from attreval.core.records import Instance, Tokens, as_places
 from attreval.methods.method import Budget, Method, Rng, Scores
 from attreval.models.questions import Conversation
 from attreval.texts.data import index_of
@@ -209,7 +209,7 @@ def find_tokens(
         raise ValueError(
             f"{where}: {tokens[-1]!r} ends inside a word of {segments[segment]!r:.60}; give `spans`"
         )
-    return np.array(out, dtype=np.int64).reshape(-1, 3)
+    return as_places(out)
 
 
 def _plain(text: str) -> str:
@@ -234,8 +234,7 @@ def on_content_tokens(given: GivenScores, tokens: Tokens) -> np.ndarray:
         tokens: What the model reads of it.
     """
     overlap = np.maximum(overlaps(tokens.offsets, given.spans), 0)
-    read = overlap.sum(axis=0)
-    each = np.divide(given.scores, read, out=np.zeros(len(read)), where=read > 0)
+    each = divide(given.scores, overlap.sum(axis=0))
     return (overlap @ each)[tokens.content]
 
 

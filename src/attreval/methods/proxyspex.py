@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.core.units import find_units
+from attreval.core.units import all_coalitions, find_units
 from attreval.methods.method import Budget, Rng
-from attreval.methods.shapley import all_coalitions, ask_values, plays_coalitions
+from attreval.methods.shapley import ask_values, plays_coalitions
 from attreval.methods.spans import find_spans, pair_scores
 from attreval.models.questions import Conversation
 

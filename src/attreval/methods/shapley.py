@@ -56,12 +56,6 @@ class CoalitionGame(NamedTuple):
     full: float
 
 
-def all_coalitions(n: int) -> np.ndarray:
-    """(2^n, n) bool: row r holds the units whose bits are set in r."""
-    bits = np.arange(2**n)[:, None] >> np.arange(n)
-    return bits & 1 == 1
-
-
 def draw_coalitions(n: int, samples: int, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
     """Coalitions, neither empty nor whole, and their weights: every one where `samples` suffices.
 

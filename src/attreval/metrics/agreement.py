@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attreval.core.alignment import divide
 from attreval.core.seeds import Rng, generator
 from attreval.metrics.dynamic_k import peaks_of
 from attreval.metrics.metric import metric
@@ -147,9 +148,7 @@ def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) ->
             reached = _toss(reached, axis + 1, coins[axis])
         reached = reached if covered[token] else y * reached + (1 - y) * nobody
     # at y = 1, the last place, stands how likely the coins fall so
-    rates = np.divide(
-        reached[:-1], reached[-1], out=np.zeros_like(reached[:-1]), where=reached[-1] > 0
-    )
+    rates = divide(reached[:-1], reached[-1])
     for chances in reversed(sizes.values()):
         rates = rates @ chances
     return float(weights @ rates)

@@ -57,17 +57,6 @@ def tied(own: np.ndarray, rival: np.ndarray, protocol: Protocol) -> np.ndarray:
     return wins(own, rival, replace(protocol, ties="half")) == 0.5
 
 
-def chance_level(ties: np.ndarray | float, rule: str) -> float:
-    """What explanations no better than their rivals would get: half of the decided pairs, and what
-    a tie gives.
-
-    ties: (p,) indicators, or their share. rule: `lose`, `half` or `win`. (1 - ties) / 2 where ties
-        lose, 1/2 at half.
-    """
-    share = float(np.mean(ties))
-    return (1 - share) / 2 + OF_A_TIE[rule] * share
-
-
 @dataclass(frozen=True)
 class Comparison:
     """Does a soft measure win more often than its hard counterpart on the same pairs?

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from attreval.core.records import Tokens
-from attreval.core.seeds import Rng, generator
+from attreval.core.seeds import Rng
 from attreval.metrics.metric import metric
 from attreval.metrics.protocol import Layout, Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText, finite
@@ -186,7 +186,7 @@ def ask_hard(
 ) -> Conversation:
     """The conversation that erases one method's rationales, once a text: returns an Erasure."""
     settings = text.settings
-    ties = generator("ties", *text.names_of(method))
+    ties = text.ties_of(method)
     talk = erase(text.tokens, text.scores[method], ratios, ties, settings.protocol, settings.query)
     return text.once(("hard", method, *(ratios or ())), talk)
 

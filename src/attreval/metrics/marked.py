@@ -12,7 +12,6 @@ from functools import partial
 
 import numpy as np
 
-from attreval.core.seeds import generator
 from attreval.core.units import true_runs
 from attreval.metrics.agreement import (
     agreement_at_k,
@@ -108,7 +107,7 @@ _mass = partial(_marked, judge="pointing")
 def over_orders(text: ScoredText, method: str, measure: Callable[[np.ndarray], float]) -> float:
     """The mean of a measure over (n,) orders of tokens by falling score, which differ in ties."""
     scores = text.scores[method]
-    rng = generator("ties", *text.names_of(method))
+    rng = text.ties_of(method)
     draws = 1 if len(np.unique(scores)) == len(scores) else DRAWS
     return float(np.mean([measure(rank_tokens(scores, rng)) for _ in range(draws)]))
 

@@ -24,19 +24,20 @@ JUDGES = {
 }
 NO_JUDGE = "Metrics of no single paper"
 NEEDS = (
-    *(
-        "scores",
-        "rivals",
-        "random",
-        "marks",
-        "relations",
-        "model",
-        "agent",
-        "models",
-        "metrics",
-        "truth",
-    ),
-    *("texts", "neighbours", "randomised", "infill"),
+    "scores",
+    "rivals",
+    "random",
+    "marks",
+    "relations",
+    "model",
+    "agent",
+    "models",
+    "metrics",
+    "truth",
+    "texts",
+    "neighbours",
+    "randomised",
+    "infill",
 )
 UNIT = (0.0, 1.0)
 

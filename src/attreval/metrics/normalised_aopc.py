@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.core.seeds import Rng, generator
+from attreval.core.seeds import Rng
+from attreval.core.units import all_coalitions
 from attreval.metrics.erasure import (
     ask_erased,
     ask_hard,
@@ -142,7 +143,7 @@ def find_limits(
 def _every_order(ask: Ask, weights: np.ndarray) -> Conversation:
     """(2, 2) least and greatest area of each measure over all n! orders, set by set."""
     n = len(weights) - 1
-    sets = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+    sets = all_coalitions(n)
     sizes = sets.sum(axis=1)
     counted = weights[sizes] > 0
     values = np.zeros((len(sets), 2))
@@ -209,10 +210,9 @@ def ask_share(text: ScoredText, method: str, measure: str) -> Conversation:
     layout = layout_of(text)
     orders = []
     for name, scores in text.scores.items():
-        ties = generator("ties", *text.names_of(name))
-        orders.append(rank_tokens(fit_scores(text.tokens, layout, scores), ties))
-    beam = settings.beam
-    talk = find_limits(text.tokens, settings.protocol, settings.query, beam, orders=orders)
+        fitted = fit_scores(text.tokens, layout, scores)
+        orders.append(rank_tokens(fitted, text.ties_of(name)))
+    talk = find_limits(text.tokens, settings.protocol, settings.query, settings.beam, orders=orders)
     limits = yield from text.once(("limits",), talk)
     hard = yield from ask_hard(text, method)
     placed = limits.place(measure, getattr(hard, measure).mean())

@@ -75,11 +75,6 @@ class Protocol:
                 f"keep_rate is a mean of probabilities, between 0 and 1; got {self.keep_rate}"
             )
 
-    @property
-    def soft_draws(self) -> int:
-        """How many disturbed texts a soft measure reads; an attention mask draws nothing."""
-        return 1 if self.soft == "attend" else self.draws
-
     def follow(self, logits: np.ndarray, target: int | None = None) -> np.ndarray:
         """(m,) what erasure follows of (m, K) logits: the probability of a class, or an output.
 

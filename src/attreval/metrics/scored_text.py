@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from attreval.core.alignment import marked_tokens
 from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.seeds import Rng, generator
 from attreval.core.units import Units
 from attreval.metrics.protocol import Protocol
 from attreval.models.questions import Conversation
@@ -182,6 +183,10 @@ class ScoredText:
     def names_of(self, method: str) -> tuple:
         """What the random draws of a method derive from."""
         return self.draws.get(method, (*self.names, method))
+
+    def ties_of(self, method: str) -> Rng:
+        """What orders tokens of a method whose scores are tied."""
+        return generator("ties", *self.names_of(method))
 
     def once(self, key: tuple, talk: Conversation) -> Conversation:
         """The conversation that returns what `talk` does, or what it returned before under the same

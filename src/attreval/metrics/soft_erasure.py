@@ -92,7 +92,7 @@ def soft_erase(
     """
     layout = find_layout(tokens, protocol, query)
     scores = fit_scores(tokens, layout, scores)
-    draws = protocol.soft_draws
+    draws = 1 if protocol.soft == "attend" else protocol.draws  # an attention mask draws nothing
     rows = []
     seeds = []
     stays = []

@@ -16,7 +16,6 @@ from functools import partial
 import numpy as np
 from scipy.stats import rankdata
 
-from attreval.core.seeds import generator
 from attreval.metrics.erasure import ask_erased, faithfulness, fit_scores, rank_tokens
 from attreval.metrics.protocol import Layout, find_layout
 from attreval.metrics.scored_text import ScoredText, finite, to_scale
@@ -66,7 +65,7 @@ def erasable_scores(text: ScoredText, method: str) -> np.ndarray:
 
 def erasing_order(text: ScoredText, method: str) -> np.ndarray:
     """(n,) places among the tokens that may be erased, by falling score; ties at random."""
-    return rank_tokens(erasable_scores(text, method), generator("ties", *text.names_of(method)))
+    return rank_tokens(erasable_scores(text, method), text.ties_of(method))
 
 
 def ask_left(text: ScoredText, gone: np.ndarray) -> Conversation:

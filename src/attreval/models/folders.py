@@ -65,9 +65,9 @@ def is_gguf(folder: Path | str) -> bool:
     return isinstance(folder, Path) and folder.suffix.lower() == ".gguf"
 
 
-def source_of(folder: Path | str) -> tuple[Path | str, dict[str, Any]]:
+def source_of(folder: Path | str) -> tuple[Path | str, dict]:
     """What `from_pretrained` is given: a folder or a name, and how it is opened."""
-    how: dict[str, Any] = {_TRUST: False, "local_files_only": isinstance(folder, Path)}
+    how: dict = {_TRUST: False, "local_files_only": isinstance(folder, Path)}
     if not isinstance(folder, Path):
         name, _, revision = folder.partition("@")
         return name, how | {"revision": revision or "main"}

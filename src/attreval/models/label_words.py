@@ -227,7 +227,7 @@ class Prompt:
         ids: Any,
         embeddings: Any,
         entering: Any,
-    ) -> dict[str, Any]:
+    ) -> dict:
         """The rows behind `before` and inside the template, and behind them what is `said`.
 
         Only the texts' own vectors are changed by `entering`.
@@ -249,7 +249,7 @@ class Prompt:
             own = entering(apart[:, len(fixed) :])
             return sort(torch.cat([apart[:, : len(fixed)], own], dim=1))
 
-        made: dict[str, Any] = {
+        made: dict = {
             "mask": (sort(place) < _Place.PADDING).long(),
             "entering": entering and change,
         }

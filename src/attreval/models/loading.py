@@ -135,14 +135,13 @@ def new_classifier(
         resolve: See `new_transformer`.
         vectors: See `new_word_classifier`.
     """
-    given = (spec, labels, names, train_set, name, device, vectors, resolve)
-    if spec.architecture in ("transformer", "encoder_decoder"):
-        return new_transformer(*given)
-    return new_word_classifier(*given)
+    transformer = spec.architecture in ("transformer", "encoder_decoder")
+    new = new_transformer if transformer else new_word_classifier
+    return new(spec, labels, names, train_set, name, device, vectors, resolve)
 
 
-def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
-    """What is known of a loaded classifier, as pairs of a name and a value."""
+def examine_model(model: Transformer | WordClassifier) -> dict[str, str]:
+    """What is known of a loaded classifier, by name."""
     rows = {"model": model.name, **_outputs(model)}
     rows["computes in"] = "float32, whatever precision its weights are stored in"
     if not isinstance(model, Transformer):
@@ -151,7 +150,7 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
         rows["vocabulary"] = f"{len(model.vocabulary)} {cut}"
         rows["metrics erase to"] = "padding, a zero vector"
         rows["reads at most"] = f"{model.max_length} words"
-        return list(rows.items())
+        return rows
     network = model.network
     tokenizer = model.tokenizer
     pad, mask = fill_ids(tokenizer)
@@ -177,7 +176,7 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
         rows[f"logits by {way}"] = read.failure or differ
     for need, probe in PROBES.items():
         rows[probe.said] = model.refusal(need) or "yes"
-    return list(rows.items())
+    return rows
 
 
 def _outputs(model: Any) -> dict[str, str]:

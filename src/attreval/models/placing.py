@@ -12,12 +12,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
+from torch import nn
 
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
-def freeze(network: torch.nn.Module) -> torch.nn.Module:
+def freeze(network: nn.Module) -> nn.Module:
     """Evaluation mode, no gradients to weights."""
     return network.eval().requires_grad_(False)
 
@@ -28,7 +29,7 @@ def lock_of(shared: Any) -> Any:
 
 
 @contextmanager
-def evaluating(network: torch.nn.Module) -> Iterator[None]:
+def evaluating(network: nn.Module) -> Iterator[None]:
     """Give this thread alone a network, in evaluation mode; then restore each module's mode.
 
     What is computed has gradients and the network's own precision, whatever a caller has put around
@@ -76,9 +77,7 @@ def pick_precision(name: str, device: torch.device) -> str:
     return "bfloat16" if faster else "float32"
 
 
-def in_precision(
-    network: torch.nn.Module, copies: dict[str, torch.nn.Module], precision: str
-) -> torch.nn.Module:
+def in_precision(network: nn.Module, copies: dict[str, nn.Module], precision: str) -> nn.Module:
     """A network in a precision: itself where it has that, else a copy.
 
     Args:

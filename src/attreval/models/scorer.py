@@ -102,7 +102,7 @@ class Scorer:
         notify: Callable[[int], None] | None = None,
     ):
         self.model = model
-        self.notify = notify
+        self.notify = notify or (lambda evaluations: None)
         fast = _STEPWISE_BUDGETS if model.family in _STEPWISE else _FAST_BUDGETS
         device = torch.device(model.device).type
         self.token_budget = token_budget or fast.get(device, 1024)
@@ -117,10 +117,6 @@ class Scorer:
     def forget(self) -> None:
         """Drop the remembered answers (not the counts), between instances that share no rows."""
         self.answers.clear()
-
-    def book(self, account: str, cost: Cost) -> None:
-        """Add a cost to an account."""
-        self.costs[account] = self.costs.get(account, Cost()) + cost
 
     def logits(
         self, rows: Sequence[Row], precision: str | None = None, account: str = ""
@@ -179,10 +175,10 @@ class Scorer:
                 unique_tokens=sum(len(item.groups) * len(item.row[0]) for item in new.values()),
                 gradients=evaluations if question.takes_gradients else 0,
             )
-            self.book(account, cost)
+            self.costs[account] = self.costs.get(account, Cost()) + cost
             if known := question.shortcut(self, items, new):
                 self.answers.update(known)
-                self._report(len(known.keys() & new.keys()))
+                self.notify(len(known.keys() & new.keys()))
                 new = {key: item for key, item in new.items() if key not in known}
             fresh |= new
             asked.append([item.key for item in items])
@@ -217,7 +213,7 @@ class Scorer:
                     missing[item.key] -= 1
                     if not missing[item.key]:
                         self.answers[item.key] = item.answer()
-                self._report(len(outputs))
+                self.notify(len(outputs))
 
     def _run_batch(self, kind: type[Question], group: tuple, points: list[list[Pass]]) -> list[Any]:
         """Run passes of points, longest first; halve the batch where a GPU's memory runs out."""
@@ -237,10 +233,6 @@ class Scorer:
         self.token_budget = min(self.token_budget, _length(points[0]) * middle)
         first = self._run_batch(kind, group, points[:middle])
         return first + self._run_batch(kind, group, points[middle:])
-
-    def _report(self, evaluations: int) -> None:
-        if self.notify:
-            self.notify(evaluations)
 
     def converse(self, conversations: Iterable[tuple[str, Conversation]]) -> list[Any]:
         """Run conversations side by side, sharing batches and answers.

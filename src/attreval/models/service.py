@@ -198,22 +198,20 @@ class Service:
         return noise
 
 
-@dataclass(frozen=True)
-class Votes:
-    """A function from texts to names of classes as one to (n, K) votes, a 1 in each row."""
+def count_votes(
+    function: Callable[[list], Any], labels: tuple[str, ...], texts: list
+) -> np.ndarray:
+    """(n, K) votes, a 1 in each row, from a function from texts to names of classes.
 
-    function: Callable[[list], Any]
-    labels: tuple[str, ...]
-
-    def __call__(self, texts: list) -> np.ndarray:
-        """(n, K). ValueError for anything but a class a text."""
-        said = np.asarray(self.function(texts)).astype(str)
-        if said.shape != (len(texts),) or not {*said} <= {*self.labels}:
-            raise ValueError(
-                f"outputs='labels' takes one of {', '.join(self.labels)} for each of {len(texts)} "
-                f"texts; got {said.tolist()!r:.80}"
-            )
-        return (said[:, None] == np.array(self.labels)).astype(float)
+    ValueError for anything but a class a text.
+    """
+    said = np.asarray(function(texts)).astype(str)
+    if said.shape != (len(texts),) or not {*said} <= {*labels}:
+        raise ValueError(
+            f"outputs='labels' takes one of {', '.join(labels)} for each of {len(texts)} "
+            f"texts; got {said.tolist()!r:.80}"
+        )
+    return (said[:, None] == np.array(labels)).astype(float)
 
 
 def open_cache(folder: str | Path, function: Any, said: dict) -> tuple[Path, Answers]:

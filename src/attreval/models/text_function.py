@@ -9,6 +9,7 @@ Letters used for shapes: B rows, L tokens, K classes.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, cast
@@ -24,7 +25,7 @@ from attreval.models.checks import TEXTS
 from attreval.models.classifier import Score
 from attreval.models.folders import estimator_names
 from attreval.models.outputs import OUTPUTS, Outputs, check_outputs
-from attreval.models.service import NoAnswer, Service, Votes, open_cache
+from attreval.models.service import NoAnswer, Service, count_votes, open_cache
 from attreval.texts.given import read_columns
 from attreval.texts.words import words_of
 
@@ -70,10 +71,10 @@ class TextFunction:
 
     predict: Callable[[list], Any]
     labels: tuple[str, ...]
-    tokenize: Callable[[str], Iterable[str]] | None = None
-    mask: str | None = None
-    name: str = "a function"
-    outputs: Outputs = "classes"
+    tokenize: Callable[[str], Iterable[str]] | None
+    mask: str | None
+    name: str
+    outputs: Outputs
     family: str = "function"
     max_length: int = 1_000_000
     pad_id: int = BLANK
@@ -283,7 +284,7 @@ def wrap_function(
             f"got {given}{OTHERWISE[read]}"
         )
     classes = tuple(given)
-    asked = Votes(predict, classes) if votes else predict
+    asked = partial(count_votes, predict, classes) if votes else predict
     model = TextFunction(asked, classes, tokenize, mask, name, read)
     model.service = service = Service(model.ask, name, votes=votes, **asking)
     service.keeps = votes or cache is not None or service.repeats > 1 or service.calls < np.inf

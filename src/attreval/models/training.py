@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.metrics import f1_score
+from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
@@ -167,7 +168,7 @@ def batches(lengths: np.ndarray, batch_rows: int, rng: Rng, window: int = 50) ->
     return [out[i] for i in rng.permutation(len(out))]
 
 
-def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
+def freeze_lowest(network: nn.Module, count: int | None) -> None:
     """Freeze the embeddings and the lowest layers of an encoder or decoder, dropout included.
 
     Args:
@@ -180,7 +181,7 @@ def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
     if count is None:
         return
     base = getattr(network, "base_model", network)
-    layers = next((m for m in base.modules() if isinstance(m, torch.nn.ModuleList)), ())
+    layers = next((m for m in base.modules() if isinstance(m, nn.ModuleList)), ())
     embeddings = getattr(base, "embeddings", None) or getattr(base, "embed_tokens", None)
     if embeddings is None or len(layers) != getattr(network.config, "num_hidden_layers", 0):
         raise ValueError(
@@ -195,7 +196,7 @@ def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
         freeze(part)
 
 
-def _parameter_groups(network: torch.nn.Module, spec: Any) -> list[dict]:
+def _parameter_groups(network: nn.Module, spec: Any) -> list[dict]:
     """What AdamW is given: no decay of biases and norms, the head at its own rate if any.
 
     The head is what lies outside a pretrained encoder (`base_model_prefix`), or the output layer of
@@ -217,9 +218,7 @@ def _parameter_groups(network: torch.nn.Module, spec: Any) -> list[dict]:
     return found
 
 
-def _plan_steps(
-    network: torch.nn.Module, spec: Any, total: int
-) -> tuple[Optimizer, LRScheduler | None]:
+def _plan_steps(network: nn.Module, spec: Any, total: int) -> tuple[Optimizer, LRScheduler | None]:
     """AdamW, and a warm-up and decay over `total` steps; no schedule where the rate is halved."""
     groups = _parameter_groups(network, spec)
     # fused, measured: a seventh of the time of the default on a processor

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from attreval.core.alignment import fill_ids, tokenize
@@ -69,7 +69,7 @@ class Transformer:
     """
 
     name: str
-    network: torch.nn.Module
+    network: nn.Module
     tokenizer: Any
     labels: tuple[str, ...]
     max_length: int
@@ -80,7 +80,7 @@ class Transformer:
     family: str = "transformer"
     erasing: int | None = None
     distances: dict[int, float] = field(default_factory=dict, repr=False)
-    copies: dict[str, torch.nn.Module] = field(default_factory=dict, repr=False)
+    copies: dict[str, nn.Module] = field(default_factory=dict, repr=False)
     refusals: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     short: bool | None = field(default=None, init=False, repr=False)
     zero_values = zeroed_distances
@@ -111,7 +111,7 @@ class Transformer:
             return found
         return replace(found, mask_id=self.erasing, pad_id=self.erasing)
 
-    def at(self, precision: str) -> torch.nn.Module:
+    def at(self, precision: str) -> nn.Module:
         """The network in float64, float32 or bfloat16; copies are made once."""
         return in_precision(self.network, self.copies, precision)
 

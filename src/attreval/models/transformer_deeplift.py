@@ -160,7 +160,7 @@ def _slope(x: Tensor, value: Tensor, function: Callable) -> Tensor:
     return torch.cat([slope, slope])
 
 
-class _CaptumModule(torch.nn.Module):
+class _CaptumModule(nn.Module):
     """A classifier as captum wants it: a module from (B, L, D) word embeddings to (B, K) logits."""
 
     def __init__(self, model: Any, precision: str, where: str):
@@ -207,7 +207,7 @@ def captum_deeplift(
         )
 
 
-def list_coverage(network: torch.nn.Module) -> tuple[list[str], list[str]]:
+def list_coverage(network: nn.Module) -> tuple[list[str], list[str]]:
     """Names of the nonlinear modules that captum's rescale rule covers, and of the others."""
     from captum.attr._core.deep_lift import SUPPORTED_NON_LINEAR
 

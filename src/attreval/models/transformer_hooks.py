@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
@@ -101,7 +101,7 @@ class AttentionWeights(TorchFunctionMode):
 class LayerCall(NamedTuple):
     """One encoder layer, as it was called for one text. state: (1, L, D) what it gave."""
 
-    module: torch.nn.Module
+    module: nn.Module
     args: tuple
     kwargs: dict
     state: Tensor
@@ -121,13 +121,13 @@ def run_layers(
         precision: `float64`, `float32` or `bfloat16`.
     """
     watch = AttentionWeights(model.layers)
-    started: dict[torch.nn.Module, int] = {}
+    started: dict[nn.Module, int] = {}
     found: dict[int, LayerCall] = {}
 
-    def enter(module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
+    def enter(module: nn.Module, args: tuple, kwargs: dict) -> None:
         started[module] = watch.at
 
-    def leave(module: torch.nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
+    def leave(module: nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
         layer = started[module]
         state = out[0] if type(out) is tuple and out else out
         passed = (*args[:1], kwargs.get("hidden_states", state), state)
@@ -169,9 +169,7 @@ def run_without(call: LayerCall, zeroed: Tensor) -> Tensor:
 
 
 @contextmanager
-def changed_entry(
-    network: torch.nn.Module, change: Callable[[Tensor], Tensor] | None
-) -> Iterator[None]:
+def changed_entry(network: nn.Module, change: Callable[[Tensor], Tensor] | None) -> Iterator[None]:
     """While it lasts, change the vectors that enter the network; None changes nothing.
 
     They are word, position and type embeddings together, normalised where the architecture does so.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from attreval.core.records import Tokens
@@ -49,7 +50,7 @@ class SoFar:
     weights: dict[str, torch.Tensor] | None = None
     at: tuple[float, float] = field(default_factory=_clocks)
 
-    def check(self, dev: Any, watch: str, epoch: float, network: torch.nn.Module) -> bool:
+    def check(self, dev: Any, watch: str, epoch: float, network: nn.Module) -> bool:
         """Note a check on dev, and keep the weights where it is the best.
 
         Args:
@@ -91,7 +92,7 @@ class SoFar:
 class Changing:
     """All that a step of training changes beside its SoFar, random numbers included."""
 
-    network: torch.nn.Module
+    network: nn.Module
     averaged: AveragedModel
     optimizer: torch.optim.Optimizer
     schedule: torch.optim.lr_scheduler.LRScheduler | None
@@ -122,10 +123,10 @@ class Changing:
         gold = torch.tensor(labels, device=device)
         with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
             logits = model.logits(*(part.to(device) for part in rows))
-            loss = torch.nn.functional.cross_entropy(logits.float(), gold)
+            loss = nn.functional.cross_entropy(logits.float(), gold)
         loss.backward()
         if clip is not None:
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), clip)
+            nn.utils.clip_grad_norm_(self.network.parameters(), clip)
         self.optimizer.step()
         if self.schedule:
             self.schedule.step()
@@ -163,7 +164,7 @@ class Changing:
             self.masks.bit_generator.state = state["masks"]
         return SoFar(**state["so_far"] | {"at": _clocks()})
 
-    def _parts(self) -> dict[str, Any]:
+    def _parts(self) -> dict:
         """What has a state of its own, by name."""
         parts = {
             name: getattr(self, name) for name in ("network", "averaged", "optimizer", "schedule")

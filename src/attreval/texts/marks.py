@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from attreval.core.alignment import overlaps
-from attreval.core.records import Evidence, Instance
+from attreval.core.records import Evidence, Instance, as_places
 from attreval.core.units import true_runs
 
 Span = tuple[int, int, int]  # segment, start, end character (exclusive)
@@ -67,7 +67,7 @@ def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
                 f"{tuple(segments)!r:.80}"
             )
         out.append((segment, start, end))
-    return np.array(out, dtype=np.int64).reshape(-1, 3)
+    return as_places(out)
 
 
 def met_words(spans: Sequence[Span] | np.ndarray, words: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import regex
 
+from attreval.core.records import as_places
 from attreval.core.seeds import generator
 from attreval.core.units import SENTENCE
 
@@ -56,7 +57,7 @@ def words_of(
         ours = (word.span() for word in WORD.finditer(text))
         for start, end in ours if tokenize is None else locate_words(text, tokenize(text)):
             found += at, start, end
-    return np.array(found, dtype=np.int64).reshape(-1, 3)
+    return as_places(found)
 
 
 def locate_words(text: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:

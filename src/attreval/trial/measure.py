@@ -65,7 +65,7 @@ class Trial:
     costs: pd.DataFrame
     measured: pd.DataFrame
     truths: pd.DataFrame
-    seed: int = 0
+    seed: int
 
 
 class ByExplainer(NamedTuple):

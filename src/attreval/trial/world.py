@@ -38,9 +38,9 @@ class WorldText:
     units: Units
     target: int
     truth: np.ndarray
-    pair_truth: np.ndarray | None = None
-    least: float = 0.0
-    decoy: np.ndarray | None = None
+    pair_truth: np.ndarray | None
+    least: float
+    decoy: np.ndarray | None
 
     @cached_property
     def evidence(self) -> np.ndarray:

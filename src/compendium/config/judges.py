@@ -116,8 +116,12 @@ class FaithfulnessSpec(Section):
 
     ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
     methods: MethodNames = [
-        *("random", "attention", "scaled_attention"),
-        *("gradient_x_input_absolute", "integrated_gradients_zero", "deeplift"),
+        "random",
+        "attention",
+        "scaled_attention",
+        "gradient_x_input_absolute",
+        "integrated_gradients_zero",
+        "deeplift",
     ]
     draws: Count = 4
     norm: Literal["minmax", "sigmoid", "softmax", "rank", "calibrated"] = "minmax"
@@ -249,8 +253,14 @@ class LimitsSpec(Section):
     tasks: dict[str, Count] = {}
     words: Count = 9
     methods: MethodNames = [
-        *("random", "gradient_l2", "gradient_x_input", "integrated_gradients"),
-        *("occlusion_1", "omission_1", "attention", "scaled_attention"),
+        "random",
+        "gradient_l2",
+        "gradient_x_input",
+        "integrated_gradients",
+        "occlusion_1",
+        "omission_1",
+        "attention",
+        "scaled_attention",
     ]
 
 

@@ -153,7 +153,7 @@ def check_run_name(what: str, name: str) -> None:
         )
 
 
-def resolve_paths(found: dict[str, Any], folder: Path) -> dict[str, Any]:
+def resolve_paths(found: dict, folder: Path) -> dict:
     """A profile as read, with the paths of its models and corpora made absolute.
 
     folder: the profile's.

@@ -8,7 +8,6 @@ docs/decisions.md.
 """
 
 import contextlib
-import difflib
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -19,12 +18,13 @@ import yaml
 from pydantic import ValidationError
 
 from attreval.core.section import explain_error
+from attreval.texts.files import nearest
 from compendium import corpora, project
 from compendium.config.own import make_known, resolve_paths
 from compendium.config.profile import Profile, check_more_than_random, check_trained
 
 # paper -> variant -> section -> field -> value
-VARIANTS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
+VARIANTS: dict[str, dict[str, dict[str, dict]]] = {
     "poerner2018": {
         "released": {
             "pointing": dict(ties="first", affix="code"),
@@ -85,7 +85,7 @@ SET_BY = {
 }
 
 
-def _chosen_variants(found: dict[str, Any]) -> dict[str, str]:
+def _chosen_variants(found: dict) -> dict[str, str]:
     """The variant of each paper that a profile as read names; ValueError as `apply_variants`."""
     chosen = found.get("variants") or {}
     if not isinstance(chosen, dict):
@@ -110,7 +110,7 @@ def _chosen_variants(found: dict[str, Any]) -> dict[str, str]:
     return chosen
 
 
-def apply_variants(found: dict[str, Any]) -> dict[str, Any]:
+def apply_variants(found: dict) -> dict:
     """A profile as read, with the fields of the variants that it names filled in.
 
     Raises ValueError for an unknown paper or variant, and for a field that only a variant may set.
@@ -194,8 +194,7 @@ def _read_mapping(profile: str) -> tuple[Path, dict]:
     path = path_of(profile)
     if not path.exists():
         names = profiles()
-        near = difflib.get_close_matches(profile, names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = nearest(profile, names)
         raise ValueError(f"unknown profile {profile!r}; there are: {', '.join(names)}{hint}")
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))

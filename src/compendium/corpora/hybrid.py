@@ -7,7 +7,7 @@ no package registry carries).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,7 @@ def build_hybrid(
     counts.noted["sentences"] += len(pool)
     for number, chosen in enumerate(mix_sentences(pool, sentences_each, "hybrid", parent)):
         text = " ".join(sentence for sentence, _ in chosen)
-        evidence = _label_words(chosen)
+        evidence = partial(_label_words, chosen)
         sizes: Counter[int] = Counter()
         for sentence, label in chosen:
             sizes[label] += len(sentence.split())
@@ -67,14 +67,10 @@ def build_hybrid(
 
 
 def _label_words(
-    chosen: list[tuple[str, int]],
-) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
-    """What gives every word of the joined sentences the label of its sentence."""
-
-    def label(segments: tuple[str, ...], words: np.ndarray) -> Evidence:
-        return Evidence(classes=tuple(classes_of_words(chosen, words).tolist()))
-
-    return label
+    chosen: list[tuple[str, int]], _segments: tuple[str, ...], words: np.ndarray
+) -> Evidence:
+    """The classes of words: each has the label of its sentence."""
+    return Evidence(classes=tuple(classes_of_words(chosen, words).tolist()))
 
 
 build_hybrid_bbc = partial(build_hybrid, "bbc")

@@ -148,10 +148,8 @@ def build_rated_movies(sources: Sources, counts: Counts) -> Iterator[Row]:
             counts.dropped["no word rated like the sentence"] += 1
         else:
             name = f"rated_movies/test/{instance.id.rsplit('/', 1)[1]}"
-            segments = instance.segments
-            evidence = Evidence(marks=marks)
-            found = partial(_given, evidence)
-            yield Row(name, "test", segments, instance.label, found, instance.words)
+            found = partial(_given, Evidence(marks=marks))
+            yield Row(name, "test", instance.segments, instance.label, found, instance.words)
 
 
 def _given(evidence: Evidence, segments: tuple[str, ...], words: np.ndarray) -> Evidence:

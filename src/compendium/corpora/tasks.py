@@ -16,30 +16,26 @@ from compendium.imports import closure, code_digest
 
 NLI = ("premise", "hypothesis")
 NEWSGROUPS = (
-    *(
-        "alt.atheism",
-        "comp.graphics",
-        "comp.os.ms-windows.misc",
-        "comp.sys.ibm.pc.hardware",
-        "comp.sys.mac.hardware",
-    ),
-    *(
-        "comp.windows.x",
-        "misc.forsale",
-        "rec.autos",
-        "rec.motorcycles",
-        "rec.sport.baseball",
-        "rec.sport.hockey",
-    ),
-    *(
-        "sci.crypt",
-        "sci.electronics",
-        "sci.med",
-        "sci.space",
-        "soc.religion.christian",
-        "talk.politics.guns",
-    ),
-    *("talk.politics.mideast", "talk.politics.misc", "talk.religion.misc"),
+    "alt.atheism",
+    "comp.graphics",
+    "comp.os.ms-windows.misc",
+    "comp.sys.ibm.pc.hardware",
+    "comp.sys.mac.hardware",
+    "comp.windows.x",
+    "misc.forsale",
+    "rec.autos",
+    "rec.motorcycles",
+    "rec.sport.baseball",
+    "rec.sport.hockey",
+    "sci.crypt",
+    "sci.electronics",
+    "sci.med",
+    "sci.space",
+    "soc.religion.christian",
+    "talk.politics.guns",
+    "talk.politics.mideast",
+    "talk.politics.misc",
+    "talk.religion.misc",
 )
 UNSTATED = "none stated by its authors"
 

@@ -27,6 +27,7 @@ from unicodedata import category
 import numpy as np
 
 from attreval.core.records import Evidence
+from attreval.texts.marks import met_words
 from attreval.texts.rows import Counts, Row, Sources
 from compendium.corpora.fetch import FetchError
 from compendium.corpora.table import by_share, csv_rows, json_lines, same_text, share_of
@@ -204,8 +205,15 @@ FEVER_SHARES = {"train": 0.85, "dev": 0.15}
 NOT_ENOUGH = "NOT ENOUGH"
 MULTIRC = {"dev": "val", "test": "test"}
 SAME = {
-    **{"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"},
-    **{"-COLON-": ":", "``": '"', "''": '"'},
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "-COLON-": ":",
+    "``": '"',
+    "''": '"',
 }
 
 
@@ -266,11 +274,10 @@ def build_multirc(sources: Sources, counts: Counts) -> Iterator[Row]:
         for item in json_lines(path):
             name = item["annotation_id"]
             text, tokens = read_document(sources["multirc/docs"] / name.split(":")[0])
-            spans = []
-            for piece in chain.from_iterable(item["evidences"]):
-                first = tokens[piece["start_token"]]
-                last = tokens[piece["end_token"] - 1]
-                spans.append((first[0], last[1]))
+            spans = [
+                (tokens[piece["start_token"]][0], tokens[piece["end_token"] - 1][1])
+                for piece in chain.from_iterable(item["evidences"])
+            ]
             label = TASKS["multirc"].labels.index(item["classification"])
             segments = (text, item["query"])
             yield Row(f"multirc/{split}/{name}", split, segments, label, partial(mark_spans, spans))
@@ -308,7 +315,7 @@ def mark_spans(
     marks = np.zeros((1, len(words)))
     found = set()
     for start, end in spans:
-        inside = np.flatnonzero((words[:, 0] == 0) & (words[:, 1] < end) & (words[:, 2] > start))
+        inside = np.flatnonzero(met_words([(0, start, end)], words))
         if len(inside):
             marks[0, inside] = 1
             found.add((int(inside[0]), int(inside[-1]) + 1, 0))

@@ -14,7 +14,8 @@ a hash of the post.
 import csv
 import json
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,10 +42,11 @@ FOLDER_OF_LABEL = {"sport": "sports"}
 def build_ag_news(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of train and dev (from the files there are) and official test, no text in two."""
     test = _read_lines(sources["ag_news/test.csv"])
-    seen = set()
-    for _, title, description in test:
-        for text in (f"{title} {description}", description):
-            seen.add(same_text(_unescape(text)))
+    seen = {
+        same_text(_unescape(text))
+        for _, title, description in test
+        for text in (f"{title} {description}", description)
+    }
     if "ag_news/train.csv" in sources:
         # 15 % of the descriptions, by hash, are dev
         for number, (label, _, description) in enumerate(_read_lines(sources["ag_news/train.csv"])):
@@ -110,7 +112,7 @@ GROUPS = ("sci.electronics", "sci.med")
 
 def build_newsgroups(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of all posts but those that stripping leaves blank; ids hold group and number."""
-    for part, group, number, content in _read_posts(sources["newsgroups/20news-bydate.tar.gz"]):
+    for part, group, number, content in _read_posts(sources):
         text = _strip(content)
         split = "train" if part == "train" else by_share(same_text(text), HALVES, "newsgroups")
         if not text.strip():
@@ -120,9 +122,9 @@ def build_newsgroups(sources: Sources, counts: Counts) -> Iterator[Row]:
         yield Row(f"newsgroups/{split}/{group}/{number}", split, (text,), label)
 
 
-def _read_posts(path: Path) -> Iterator[tuple[str, str, str, str]]:
+def _read_posts(sources: Sources) -> Iterator[tuple[str, str, str, str]]:
     """(train or test, group, number, raw text) of every post; the posts are Latin-1."""
-    with tarfile.open(path) as archive:
+    with tarfile.open(sources["newsgroups/20news-bydate.tar.gz"]) as archive:
         for member in archive:
             if file := archive.extractfile(member):
                 folder, group, number = member.name.removeprefix("./").split("/")
@@ -144,7 +146,7 @@ def build_manual_newsgroups(sources: Sources, counts: Counts) -> Iterator[Row]:
     for group in GROUPS:
         for path in sources[f"mohseni/{group}"].glob("*.json"):
             lists[group, path.stem] = _read_list(path)
-    for part, group, number, content in _read_posts(sources["newsgroups/20news-bydate.tar.gz"]):
+    for part, group, number, content in _read_posts(sources):
         relevant = lists.pop((group, number), None) if part == "test" else None
         if relevant is None:
             continue
@@ -155,7 +157,7 @@ def build_manual_newsgroups(sources: Sources, counts: Counts) -> Iterator[Row]:
             counts.noted["posts that are in dev of the task newsgroups"] += 1
         label = TASKS["newsgroups"].labels.index(group)
         name = f"manual_newsgroups/test/{group}/{number}"
-        yield Row(name, "test", (content,), label, mark_listed_words(relevant))
+        yield Row(name, "test", (content,), label, partial(mark_listed_words, relevant))
     if lists:
         counts.dropped["a list whose post is not in the official test part"] += len(lists)
 
@@ -166,17 +168,15 @@ def _read_list(path: Path) -> list[str]:
     return [word.strip().lower() for word, _ in words if word.strip()]
 
 
-def mark_listed_words(relevant: list[str]) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
-    """What marks words in two rows, by the rules of Poerner et al. 2018.
+def mark_listed_words(
+    relevant: list[str], segments: tuple[str, ...], words: np.ndarray
+) -> Evidence:
+    """Marks of words in two rows, by the rules of Poerner et al. 2018.
 
     Row 0, the released code: the word begins or ends with a listed word. Row 1, the text: the word
     is the beginning or the end of a listed word.
     """
-
-    def mark(segments: tuple[str, ...], words: np.ndarray) -> Evidence:
-        texts = [segments[s][a:b].lower() for s, a, b in words]
-        code = [any(word.startswith(r) or word.endswith(r) for r in relevant) for word in texts]
-        text = [any(r.startswith(word) or r.endswith(word) for r in relevant) for word in texts]
-        return Evidence(marks=np.array([code, text], dtype=float))
-
-    return mark
+    texts = [segments[s][a:b].lower() for s, a, b in words]
+    code = [any(word.startswith(r) or word.endswith(r) for r in relevant) for word in texts]
+    text = [any(r.startswith(word) or r.endswith(word) for r in relevant) for word in texts]
+    return Evidence(marks=np.array([code, text], dtype=float))

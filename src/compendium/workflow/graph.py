@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from attreval.core.tables import write_json
 from compendium import corpora, project
@@ -191,11 +190,11 @@ class Graph:
         own = [claim for claim in self._claims if claim["paper"] == paper]
         return [{key: claim[key] for key in claim if key not in told} for claim in own]
 
-    def sections(self, *names: str) -> dict[str, Any]:
+    def sections(self, *names: str) -> dict:
         """These sections of the profile, and how many threads its sums are taken by."""
         return self.profile.model_dump(include={*names, "threads"})
 
-    def joint_sections(self, *names: str) -> dict[str, Any]:
+    def joint_sections(self, *names: str) -> dict:
         """These parts of what the profile says of the joint study."""
         return self.profile.joint.model_dump(include={*names})
 

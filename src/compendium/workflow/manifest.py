@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from attreval import __version__
 from attreval.core.tables import read_about, write_json
@@ -45,7 +45,7 @@ def make_manifest(profile: str) -> Path:
     return path
 
 
-def describe_steps(profile: Profile, steps: Sequence[dict]) -> dict[str, Any]:
+def describe_steps(profile: Profile, steps: Sequence[dict]) -> dict:
     """The part of a manifest that follows from the records of its steps, and the profile."""
     return {
         "commit": commit(),

@@ -1,7 +1,7 @@
 """What each notebook may be given: typed parameters; a wrong one is an error."""
 
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -73,7 +73,7 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
 OF_THE_SHELL = {"In", "Out", "get_ipython", "exit", "quit", "open"}
 
 
-def check_parameters(notebook: str, given: dict[str, Any]) -> Parameters:
+def check_parameters(notebook: str, given: dict) -> Parameters:
     """The parameters of a notebook, checked; ValueError names the allowed ones and their types."""
     if notebook not in NOTEBOOKS:
         raise ValueError(f"unknown notebook {notebook!r}; there are: {', '.join(NOTEBOOKS)}")
@@ -93,7 +93,7 @@ def check_parameters(notebook: str, given: dict[str, Any]) -> Parameters:
         raise ValueError(f"{notebook}: {'; '.join(problems)}. Allowed are: {allowed}") from None
 
 
-def read_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
+def read_namespace(namespace: dict) -> dict:
     """The values that a notebook's parameter cells have set, without modules and functions."""
     values = {}
     for name, value in namespace.items():

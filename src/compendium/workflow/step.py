@@ -103,7 +103,7 @@ class Step:
     results: project.Results
     started: float = field(default_factory=time.monotonic)
     files: list[Path] = field(default_factory=list)
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict = field(default_factory=dict)
     spent_elsewhere: float = 0.0
 
     @property
@@ -238,7 +238,7 @@ class Step:
         shutil.rmtree(self.results.parts(self.name), ignore_errors=True)
 
 
-def check_run(notebook: str, given: dict[str, Any]) -> tuple[parameters.Parameters, config.Profile]:
+def check_run(notebook: str, given: dict) -> tuple[parameters.Parameters, config.Profile]:
     """The checked parameters of a notebook run, and its profile.
 
     Raises ValueError for a wrong parameter, profile, task, model, seed or shard.
@@ -250,7 +250,7 @@ def check_run(notebook: str, given: dict[str, Any]) -> tuple[parameters.Paramete
     return checked, profile
 
 
-def begin(notebook: str, namespace: dict[str, Any]) -> Step:
+def begin(notebook: str, namespace: dict) -> Step:
     """Start a notebook run from the notebook's own globals(); raises what check_run raises."""
     given, profile = check_run(notebook, parameters.read_namespace(namespace))
     set_threads(profile.threads)

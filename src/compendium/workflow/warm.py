@@ -32,10 +32,16 @@ from compendium.workflow.parallel import end_with_parent, thread_variables
 CLIENT = Path(__file__).with_name("warm_client.py")
 SWITCH = "ATTREVAL_WARM"  # `0` turns warm processes off
 LIBRARIES = (
-    *("torch", "transformers", "papermill", "ipykernel.kernelapp"),
-    *("scipy.stats", "sklearn.linear_model"),
+    "torch",
+    "transformers",
+    "papermill",
+    "ipykernel.kernelapp",
+    "scipy.stats",
+    "sklearn.linear_model",
     # which an optimiser, a table and a transformer import, at one to three seconds each
-    *("torch._dynamo", "spacy", "transformers.models.bert.modeling_bert"),
+    "torch._dynamo",
+    "spacy",
+    "transformers.models.bert.modeling_bert",
 )
 
 

@@ -216,7 +216,6 @@ class Pen:
         """A name, and beside it words, each as `put` takes it; None begins a line."""
         self.start(gap=2.0)
         top = self.y
-        lowest = self.y
         for part in label.split():
             if self.x > MARGIN and self.x + self.width(part, SIZE, "bold") > LABEL:
                 self.start()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from attreval.methods import METHODS
+from attreval.metrics.scored_text import to_scale
 
 Shown = Any  # an Explanation, which is not imported here: it shows itself with what is below
 FOR = (33, 113, 181)
@@ -26,9 +27,7 @@ KEY = (
 
 def strengths(scores: np.ndarray | Sequence[float]) -> np.ndarray:
     """(n,) scores as shares of the largest size, from -1 to 1; zeros where all are 0."""
-    scores = np.asarray(scores, dtype=float)
-    largest = np.abs(scores).max(initial=0.0)
-    return scores / largest if largest > 0 else np.zeros(len(scores))
+    return to_scale(np.asarray(scores, dtype=float))
 
 
 def colour(strength: float, signed: bool) -> tuple[tuple[int, int, int], float]:

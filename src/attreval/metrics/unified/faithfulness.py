@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from attreval.core.records import Attribution, Tokens
-from attreval.core.seeds import Rng, generator
+from attreval.core.seeds import Rng
 from attreval.core.units import Units, mask_units, unit_scores
 from attreval.metrics.erasure import rank_tokens
 from attreval.metrics.metric import metric
@@ -190,9 +190,7 @@ def ask_changes(tokens: Tokens, units: Units, sets: Sequence[set[int]]) -> Conve
 def rank_text(text: ScoredText, method: str) -> Ranking:
     """The features of a method's attribution, ties by its own random draws."""
     assert text.units is not None, "pieces of a text are ranked by its units"
-    return rank_features(
-        text.attributions[method], text.units, generator("ties", *text.names_of(method))
-    )
+    return rank_features(text.attributions[method], text.units, text.ties_of(method))
 
 
 def ask_masked(text: ScoredText, method: str) -> Conversation:

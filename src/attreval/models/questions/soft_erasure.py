@@ -61,7 +61,7 @@ class SoftErasure(Question):
         precision, kind = group
         model = ledger.model
         ids, mask, segments = ledger.padded([item.row for item, _ in batch])
-        change: dict[str, Any] = {}
+        change: dict = {}
         if kind == "attend":
             added = torch.zeros(ids.shape, dtype=torch.float64)
             for b, (item, _) in enumerate(batch):

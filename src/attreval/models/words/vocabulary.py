@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from attreval.core.records import Instance
+from attreval.core.records import Instance, as_places
 from attreval.models.placing import lock_of
 
 PAD = 0  # the two reserved indices
@@ -59,7 +59,7 @@ def cut_text(instance: Instance, tokenizer: Any) -> tuple[np.ndarray, list[str]]
             )
         places += [(at, *span) for span in cut["offset_mapping"]]
         pieces += tokenizer.convert_ids_to_tokens(cut["input_ids"])
-    return np.array(places, dtype=np.int64).reshape(-1, 3), pieces
+    return as_places(places), pieces
 
 
 def count_words(instances: Iterable[Instance], size: int, tokenizer: Any = None) -> tuple[str, ...]:

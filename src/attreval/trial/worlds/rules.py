@@ -8,7 +8,7 @@ tokens.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import torch
@@ -66,7 +66,7 @@ def exact_truth(kinds: Sequence[int], start: int) -> np.ndarray:
     return out
 
 
-@lru_cache(maxsize=16)
+@cache
 def rules_model(seed: int) -> tuple[HandModel, list[str]]:
     """The network and its words, by kind, then fillers."""
     words = invent_words(FILLER + FILLERS, "trial", "rules", seed)

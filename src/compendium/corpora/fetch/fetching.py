@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from attreval.core.tables import sweep_parts, write_json
+import pyarrow as pa
+
+from attreval.core.tables import read_about, sweep_parts, write_json
 from compendium import project
 from compendium.corpora.fetch import Say, enough_disk
 from compendium.corpora.fetch.packages import Package, download, is_open, open_archive, package
@@ -111,10 +113,6 @@ def _code_path(task: str) -> Path:
 
 def _is_current(task: Task, made_from: dict) -> bool:
     """Whether a whole table lies there that the code of today has made from exactly this."""
-    import pyarrow as pa
-
-    from attreval.core.tables import read_about
-
     path = table_path(task.name)
     note = _code_path(task.name)
     if not path.exists() or not note.exists():

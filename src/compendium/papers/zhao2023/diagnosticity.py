@@ -16,13 +16,7 @@ import pandas as pd
 from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics import FAITHFULNESS, HARD_OF, METRICS
-from attreval.metrics.diagnosticity import (
-    chance_level,
-    compare,
-    sign_flip_test,
-    tied,
-    wins,
-)
+from attreval.metrics.diagnosticity import OF_A_TIE, compare, sign_flip_test, tied, wins
 from attreval.metrics.protocol import Protocol
 from compendium.config import Profile
 from compendium.papers.common.tables import mean_low_high, spell, table_of
@@ -89,7 +83,7 @@ def judge_pairs(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str])
         tie = tied(own, rival, protocol)
         found[f"win_{metric}"] = wins(own, rival, protocol)
         found[f"tie_{metric}"] = tie.astype(float)
-        found[f"chance_{metric}"] = np.where(tie, chance_level(1.0, protocol.ties), 0.5)
+        found[f"chance_{metric}"] = np.where(tie, OF_A_TIE[protocol.ties], 0.5)
     return pairs.assign(**found)
 
 
