@@ -18,9 +18,9 @@ from attreval.core.tables import read_by_instance, read_tokens
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from compendium import corpora, project
-from compendium.config import Judge, Profile, Run
+from compendium.config import Profile, Run
 from compendium.corpora.written import printed_instances
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import put_together, table_of
 from compendium.project import Results
 from compendium.workflow.step import Step
 
@@ -160,21 +160,32 @@ def kept_for_run(
 load_records_once = kept_for_run(attribution_files)(load_attributions)
 
 
-def read_shards(
-    step: Step, table: str, judge: Judge | None = None, gaps: bool = False
+def read_of_runs(
+    step: Step, table: str, notebook: str, parts: Iterable[tuple], gaps: bool = False
 ) -> pd.DataFrame:
-    """A table that notebook 03 wrote for each shard (of a judge's runs), with its run.
+    """A table that a notebook wrote for each of these runs, or parts of runs, with its run.
 
     gaps: some may be missing.
     """
-    parts = []
-    for run in step.profile.explained_runs(judge):
-        about = dict(zip(RUN, run, strict=True))
-        for shard in range(step.profile.explaining_of(run[0]).shards):
-            place = (table, "03_explain", *run, shard)
-            if not gaps or step.results.table(*place).exists():
-                parts.append(step.results.read_table(*place).assign(**about))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=RUN)
+    found = []
+    for part in parts:
+        if not gaps or step.results.table(table, notebook, *part).exists():
+            about = dict(zip(RUN, part, strict=False))
+            found.append(step.results.read_table(table, notebook, *part).assign(**about))
+    return put_together(found or [pd.DataFrame(columns=RUN)])
+
+
+def read_shards(
+    step: Step, table: str, runs: Iterable[Run] | None = None, gaps: bool = False
+) -> pd.DataFrame:
+    """A table that notebook 03 wrote for each shard of these runs, or of all runs."""
+    profile = step.profile
+    shards = [
+        (*run, shard)
+        for run in (profile.explained_runs() if runs is None else runs)
+        for shard in range(profile.explaining_of(run[0]).shards)
+    ]
+    return read_of_runs(step, table, "03_explain", shards, gaps)
 
 
 def mean_costs(parts: pd.DataFrame, by: list[str]) -> pd.DataFrame:

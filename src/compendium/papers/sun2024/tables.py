@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from compendium.config import ModelSpec
-from compendium.papers.common.runs import RUN, read_accuracy, reported
-from compendium.papers.common.tables import mean_low_high, put_together, table_of
+from compendium.papers.common.runs import RUN, TYPED, read_accuracy, read_of_runs, reported
+from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties
 from compendium.workflow.step import Step
 
@@ -78,28 +78,21 @@ def families(models: Mapping[str, ModelSpec]) -> dict[str, str]:
     return {name: model_family(spec) for name, spec in models.items()}
 
 
-def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
-    """A table that a notebook leaves for each evaluated run (or a part of each), put together."""
-    parts = []
-    for task, model, seed in step.profile.explained_runs("diagnosis"):
-        found = step.results.read_table(name, notebook, task, model, seed, *part)
-        parts.append(found.assign(task=task, model=model, seed=seed))
-    return put_together(parts)
-
-
 def of_agents(step: Step, name: str) -> pd.DataFrame:
     """What notebook 07_sun2024_agents leaves for every run, put together.
 
     name: `agents` (Tables 7-10), `predictions` or `uninformed`.
     """
-    return _read_runs(step, "07_sun2024_agents", name)
+    runs = step.profile.explained_runs("diagnosis")
+    return read_of_runs(step, name, "07_sun2024_agents", runs)
 
 
 def exact_value_means(step: Step) -> pd.DataFrame:
     """How close each estimate comes to the exact values: means over the short instances of runs."""
     from compendium.papers.sun2024.explanations import mean_closeness
 
-    table = _read_runs(step, "07_sun2024_explanations", "oracle", 0)
+    parts = [(*run, 0) for run in step.profile.explained_runs("diagnosis")]
+    table = read_of_runs(step, "oracle", TYPED, parts)
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 
 
