@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -109,13 +108,7 @@ def read_run(step: Step, run: Run) -> list[VotedText]:
     return list(_read_run(step.results, step.profile, *run))
 
 
-def _files_of(results: Results, profile: Profile, *run: *Run) -> list[Path]:
-    shards = range(profile.explaining_of(run[0]).shards)
-    tokens = [results.tokens(*run, shard) for shard in shards]
-    return attribution_files(results, profile, *run) + tokens
-
-
-@kept_for_run(_files_of, 32)  # every table of the notebook asks for the same runs
+@kept_for_run(attribution_files, 32)  # every table of the notebook asks for the same runs
 def _read_run(results: Results, profile: Profile, *run: *Run) -> tuple[VotedText, ...]:
     kept = results.kept("readings", "05_kamp2023")
     if kept.exists() and not results.attributions(*run, 0).exists():
