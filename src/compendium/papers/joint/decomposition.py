@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -104,18 +104,6 @@ class ScoreColumns:
         return (covariances / np.outer(sd, sd)).reshape(*self.known.shape, *self.known.shape)
 
 
-class _Drawing(NamedTuple):
-    """Of intervals: `average_papers` of drawn texts, and whether models are drawn."""
-
-    texts: list[np.ndarray]
-    rng: Rng
-    confidence: float
-    of_models: bool
-
-
-NO_DRAWS = _Drawing([], generator("no draws"), 0.95, of_models=False)
-
-
 def text_products(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(c, c) sums of products of (c, m, n) columns: of the same text, and of different texts."""
     flat = scores.reshape(len(scores), -1)
@@ -176,14 +164,17 @@ def decomposition_table(
             for kind in dict.fromkeys(kinds):
                 here = pairs[kinds == kind]
                 few = kind != SEEDS and _few_models(names[here], models)
-                drawing = _Drawing(drawn, rng, confidence, of_models=not few)
+                shares = []
+                for means in drawn:
+                    often = _draw_pairs(here, names, rng, not few)
+                    shares.append(_shares(share_variance(means, here, often)))
                 about = {"task": task, "reading": reading, "kind": kind, "models": ""}
-                rows.append(about | _decompose(columns, here, seen, drawing))
+                rows.append(about | _decompose(columns, here, seen, shares, confidence))
                 if reading == ALL and few:
                     two = np.array([" | ".join(sorted(pair)) for pair in names[here]])
                     for single in dict.fromkeys(two):
                         about |= {"reading": SINGLE, "models": single}
-                        found = _decompose(columns, here[two == single], seen, NO_DRAWS)
+                        found = _decompose(columns, here[two == single], seen, [], confidence)
                         rows.append(about | found)
     return pd.DataFrame(rows)
 
@@ -300,17 +291,13 @@ def _decompose(
     columns: ScoreColumns,
     pairs: np.ndarray,
     seen: np.ndarray,
-    drawing: _Drawing,
+    drawn: list[np.ndarray],
+    confidence: float,
 ) -> dict[str, Any]:
-    """The numbers of one row. seen: `average_papers` of all texts."""
+    """The numbers of one row. seen: `average_papers` of all texts; drawn: SHARES of drawn ones."""
     found = share_variance(seen, pairs, np.ones(len(pairs)))
     shares = pd.Series(_shares(found), SHARES)
-    of_model = np.unique([model for model, _ in columns.networks], return_inverse=True)[1]
-    draws = []
-    for means in drawing.texts:
-        weights = _draw_pairs(pairs, of_model, drawing.rng, drawing.of_models)
-        draws.append(_shares(share_variance(means, pairs, weights)))
-    low, high = percentile_interval(np.reshape(draws, (-1, len(SHARES))), drawing.confidence)
+    low, high = percentile_interval(np.reshape(drawn, (-1, len(SHARES))), confidence)
     out = {
         "networks": len(np.unique(pairs)),
         "judges": ", ".join(dict.fromkeys(columns.judges)),
@@ -347,13 +334,12 @@ def _shares(found: np.ndarray) -> np.ndarray:
     return np.array([neither, paper, judge - paper, model, both, judge, judge - model])
 
 
-def _draw_pairs(
-    pairs: np.ndarray, of_model: np.ndarray, rng: Rng, of_models: bool = True
-) -> np.ndarray:
-    """(p,) how often each pair is there in one draw.
+def _draw_pairs(pairs: np.ndarray, names: np.ndarray, rng: Rng, of_models: bool) -> np.ndarray:
+    """(p,) how often each pair is there in one draw. names: (u,) of the networks' models.
 
     Models are drawn with replacement, if at all, and of each of them its seeds.
     """
+    of_model = np.unique(names, return_inverse=True)[1]
     members = np.unique(pairs)
     models = np.unique(of_model[members])
     drawn = rng.choice(models, len(models)) if of_models else models
