@@ -57,14 +57,15 @@ def named(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Means:
-    """(b, p) means of NUMBERS; k is the fixed k that dynamic k is set against.
-
-    improvement: what is done with a method's pairs, see AgreementSpec.
-    """
+    """(b, p) means of NUMBERS, whose fixed k is set against dynamic k as a profile says."""
 
     values: np.ndarray
-    k: int = FIXED
-    improvement: str = "positive"
+    spec: AgreementSpec
+
+    @property
+    def k(self) -> int:
+        """The fixed k."""
+        return self.spec.fixed_k
 
     def __getitem__(self, name: str) -> np.ndarray:
         """(b, ...) means of one of NUMBERS."""
@@ -85,7 +86,7 @@ class Means:
     def gain(self, method: str, k: int) -> np.ndarray:
         """(b,) what dynamic k improves over `k` in a method's pairs, as in Table 1."""
         gains = self.partners(DYNAMIC, [method]) - self.partners(k, [method])
-        if self.improvement == "positive":
+        if self.spec.improvement == "positive":
             gains = np.where(gains < 0, 0, gains)  # NaN stays
         return gains.sum(axis=0)
 
@@ -225,7 +226,7 @@ def best_gain(fit: Means, read: Means) -> np.ndarray:
     """The largest gain of these methods over any k above SETTLED; alone, rises grow with noise."""
 
     def gains(means: Means) -> np.ndarray:
-        signed = replace(means, improvement="signed")
+        signed = replace(means, spec=means.spec.changed(improvement="signed"))
         ks = range(SETTLED + 1, LARGE + 1)
         return np.array([signed.gain(method, k) for method in LOW for k in ks]).T
 
