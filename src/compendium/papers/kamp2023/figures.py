@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,9 +62,7 @@ def draw_profile(reading: VotedText, method: str, rule: str) -> Axes:
     A token that ties at the border of a fixed k is shown with it: as likely as not it would be
     selected.
     """
-    profile = _open_profile(reading, method, 1, 3.4)
-    scores = profile.scores
-    (axes,) = profile.panels
+    method, scores, (axes,) = _open_profile(reading, method, 1, 3.4)
     chosen = select(local_maxima(scores, PEAK_RULES[rule]), len(scores))
     _draw_scores(axes, scores, np.where(chosen, PEAK, PLAIN), 0.22)
     for k, height in HEIGHTS.items():
@@ -72,7 +70,7 @@ def draw_profile(reading: VotedText, method: str, rule: str) -> Axes:
         for i in np.flatnonzero(top.sure | top.tied):
             _note(axes, str(k), (i, max(scores[i], 0)), height, fontsize=8, color=INK)
     _label_tokens(axes, reading)
-    axes.set_ylabel(f"score by {voter_title(profile.method)}")
+    axes.set_ylabel(f"score by {voter_title(method)}")
     fixed: Look = {"marker": "$3$", "label": "selected by a fixed k of 3, 5, 7"}
     handles = [
         Patch(color=PEAK, label="peak: selected by dynamic k"),
@@ -87,9 +85,7 @@ def draw_profile(reading: VotedText, method: str, rule: str) -> Axes:
 
 def figure_5(reading: VotedText, rule: str) -> Axes:
     """From peaks to spans (above) and phrases (below) on one text (Fig. 5)."""
-    profile = _open_profile(reading, "gradient_l1", 2, 5.2)
-    scores = profile.scores
-    upper, lower = profile.panels
+    _, scores, (upper, lower) = _open_profile(reading, "gradient_l1", 2, 5.2)
     peaks = local_maxima(scores, PEAK_RULES[rule])
     colours = sns.color_palette("colorblind", max(1, len(peaks)))
     nearest = [colours[peak] if peak >= 0 else PLAIN for peak in nearest_peaks(scores, peaks)]
@@ -110,21 +106,18 @@ def figure_5(reading: VotedText, rule: str) -> Axes:
     return upper
 
 
-class OpenedProfile(NamedTuple):
-    """A method, its (n,) scores of a text, and panels for them."""
+def _open_profile(
+    reading: VotedText, method: str, rows: int, height: float
+) -> tuple[str, np.ndarray, np.ndarray]:
+    """A method, its (n,) scores of a text, and panels for them.
 
-    method: str
-    scores: np.ndarray
-    panels: np.ndarray
-
-
-def _open_profile(reading: VotedText, method: str, rows: int, height: float) -> OpenedProfile:
-    """The first method there is stands for one that did not explain the text."""
+    The first method there is stands for one that did not explain the text.
+    """
     style.use_style()
     method = method if method in reading.scores else next(iter(reading.scores))
     size = (max(6.0, 0.33 * len(reading.tokens)), height)
     _, grid = plt.subplots(rows, 1, figsize=size, sharex=True, squeeze=False)
-    return OpenedProfile(method, reading.of(method), grid[:, 0])
+    return method, reading.of(method), grid[:, 0]
 
 
 def _draw_scores(axes: Axes, scores: np.ndarray, colours: Any, margin: float) -> None:
