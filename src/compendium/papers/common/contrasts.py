@@ -287,7 +287,7 @@ def mean_difference(
     tasks = tuple(dict.fromkeys(cell.task for cell in cells))
     models = tuple(dict.fromkeys(cell.model for cell in cells))
     finding = Finding(
-        float(value[0]),
+        value[0],
         value[1:],
         nulls.get("scores", NO_WORLDS),
         nulls.get("names", NO_WORLDS),
@@ -295,7 +295,7 @@ def mean_difference(
         models=len(models),
         seeds=max(len(set(cell.seeds)) for cell in cells),
     )
-    positive = int((by_cell[:, 0] > 0).sum()) if by_cell.ndim == 2 else 0
+    positive = (by_cell[:, 0] > 0).sum() if by_cell.ndim == 2 else 0
     return Difference(finding, positive, len(cells), tasks, models)
 
 
@@ -345,7 +345,7 @@ class Measured(Generic[Means]):
         by_scores, by_names = nulls
         return replace(
             self.about,
-            value=float(value[0]),
+            value=value[0],
             drawn=value[1:],
             by_scores=by_scores,
             by_names=by_names,

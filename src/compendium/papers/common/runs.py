@@ -281,7 +281,7 @@ def load_printed(step: Step, run: Run, name: str) -> PrintedText:
     tokens = load_tokens(step.results, step.profile, *run, part="printed")[name]
     records = read_by_instance(step.results.attributions(*run, "printed"))[name]
     said = step.results.read_table("printed", "03_explain", *run, 0).set_index("instance")
-    return PrintedText(instance, tokens, records, int(said.predicted[name]))
+    return PrintedText(instance, tokens, records, said.predicted[name])
 
 
 def borrowed_evidence(task: str) -> dict[tuple[str, ...], Instance]:

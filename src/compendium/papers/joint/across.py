@@ -111,8 +111,8 @@ def lost_between(array: np.ndarray, rng: Rng) -> LostBetween:
     p = np.nan
     if not np.isnan(lost[0]):
         known = lost[~np.isnan(lost)]
-        p = float((known >= lost[0] - TIED).mean())
-    return LostBetween(float(within[0]), float(across[0]), float(lost[0]), p)
+        p = (known >= lost[0] - TIED).mean()
+    return LostBetween(within[0], across[0], lost[0], p)
 
 
 def cut_texts(n: int, rng: Rng, cuts: int = CUTS) -> np.ndarray:

@@ -221,7 +221,7 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     for granularity in GRANULARITIES:
         part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
-        counts = [int((apart.verdict == word).sum()) for word in VERDICTS]
+        counts = [(apart.verdict == word).sum() for word in VERDICTS]
         highest = next(apart[["pair", "tau"]].itertuples(index=False), ("", np.nan))
         yield granularity, len(part) - len(apart), len(apart), *counts, *highest
 
@@ -243,7 +243,7 @@ def chance_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     for granularity in GRANULARITIES:
         told = pooled[(pooled.granularity == granularity) & pooled.verdict.isin(SURE)]
         by_chance = _list_pairs(told[~told.beyond_names])
-        yield granularity, len(told), int(told.beyond_names.sum()), by_chance
+        yield granularity, len(told), told.beyond_names.sum(), by_chance
 
 
 def _list_pairs(pooled: pd.DataFrame) -> str:

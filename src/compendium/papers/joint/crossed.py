@@ -175,7 +175,7 @@ def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterato
                 first, second = second, first
                 won = 1 - won
             by_cell = won.groupby(level=[0, 1, 2]).mean()
-            before = int((by_cell >= SURE).sum())
+            before = (by_cell >= SURE).sum()
             counts = (len(won), won.mean(), len(by_cell), before)
             yield name, first, second, *counts, before == len(by_cell)
 

@@ -226,7 +226,7 @@ def gather_columns(part: pd.DataFrame) -> ScoreColumns | None:
     means = scores.sum(axis=-1) / np.maximum(1, there.sum(axis=1))[None, :, None]
     seen = means.var(axis=-1, ddof=1)
     known = has & (own > LEAST_TOLD * seen) & (seen > 0)
-    return replace(columns, known=known, untold=int((has & ~known).sum()))
+    return replace(columns, known=known, untold=(has & ~known).sum())
 
 
 def _pair_networks(
@@ -260,7 +260,7 @@ def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
 
     sums = add(np.nan_to_num(correlations))
     counts = add((~np.isnan(correlations)).astype(float))
-    return np.stack(list(map(_mean_of_cells, sums, counts)))
+    return np.stack([*map(_mean_of_cells, sums, counts)])
 
 
 def _mean_of_cells(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -302,7 +302,7 @@ def _decompose(
         "networks": len(np.unique(pairs)),
         "judges": ", ".join(dict.fromkeys(columns.judges)),
         "metrics": len(columns.judges),
-        "texts": int(columns.texts.any(axis=0).sum()),
+        "texts": columns.texts.any(axis=0).sum(),
         "compared": columns.scores.shape[2],
         "untold": columns.untold,
     }

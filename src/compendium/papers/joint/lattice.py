@@ -209,16 +209,7 @@ def moved_table(compared: Compared, confidence: float) -> Iterator[tuple]:
         ends = (tau[:, 0].mean(), tau[:, 0].min(), tau[:, 0].max())
         again = mean_of_known(retrained)[0]
         interval = _interval(lost, confidence)
-        yield (
-            task,
-            name,
-            FACTS.get(name, name),
-            len(part),
-            *ends,
-            again,
-            lost[0],
-            *map(float, interval),
-        )
+        yield task, name, FACTS.get(name, name), len(part), *ends, again, lost[0], *interval
 
 
 def _moved_alone(pairs: pd.DataFrame) -> pd.Series:

@@ -104,7 +104,7 @@ def values_of(reading: VotedText, spec: AgreementSpec, lengths: np.ndarray) -> n
 
     lengths: the tokens up to which a text is short, and from which it is long.
     """
-    voters = [*SIX, PEOPLE] if reading.marked else list(SIX)
+    voters = [*SIX, PEOPLE] if reading.marked else SIX
     peaks = np.array([reading.peaks(voter, spec) for voter in voters])
     of_methods = peaks[: len(SIX)]
     values = np.full(NUMBERS.itemsize // 8, np.nan)
@@ -278,10 +278,10 @@ def published_values() -> dict[str, float]:
     gains = table.groupby("k").improvement_over_fixed_k.mean()
     known = published_k()
     return {
-        "dynamic-k-helps-plain-ig": float(by_method[PLAIN, FIXED]),
-        "dynamic-k-helps-gradient-x-input": float(by_method[INPUT, FIXED]),
-        "improvement-shrinks": float(trend(gains.loc[1:SETTLED].to_numpy())),
-        "dynamic-k-varies": float(known[list(SIX)].std(ddof=0)),
-        "dynamic-k-shap": float(known[SHAP]),
-        "dynamic-k-plain-ig": float(known[PLAIN]),
+        "dynamic-k-helps-plain-ig": by_method[PLAIN, FIXED],
+        "dynamic-k-helps-gradient-x-input": by_method[INPUT, FIXED],
+        "improvement-shrinks": trend(gains.loc[1:SETTLED].to_numpy()),
+        "dynamic-k-varies": known[SIX].std(ddof=0),
+        "dynamic-k-shap": known[SHAP],
+        "dynamic-k-plain-ig": known[PLAIN],
     }

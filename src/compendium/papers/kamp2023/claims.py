@@ -107,7 +107,7 @@ def findings_of(
     about = replace(untested(""), texts=len(values), models=1, basis=basis)
     about = stand(about, "kamp2023", [task], [model], profile)
     measured = Measured(world(sample, values), nulls.__getitem__, about)
-    marked = int(np.count_nonzero(~np.isnan(named(values)["people"][:, 0, 1])))
+    marked = (~np.isnan(named(values)["people"][:, 0, 1])).sum()
     out = {}
     for claim, asked in STATEMENTS.items():
         found = measured.finding(asked)

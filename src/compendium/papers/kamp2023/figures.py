@@ -96,7 +96,7 @@ def figure_5(reading: VotedText, rule: str) -> Axes:
     _draw_scores(lower, scores, PLAIN, 0.18)
     for number, (start, end) in enumerate(find_phrases(scores, PEAK_RULES[rule]), 1):
         lower.bar(range(start, end), scores[start:end], color=PEAK, width=0.85)
-        highest = start + int(np.argmax(scores[start:end]))
+        highest = start + np.argmax(scores[start:end])
         _note(lower, f"phrase {number}", (highest, scores[highest]), 3, fontsize=9)
     lower.set_title("phrases: runs above the mean that hold a peak", loc="left", fontsize=11)
     upper.set_ylabel("score")

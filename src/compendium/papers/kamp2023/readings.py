@@ -32,7 +32,7 @@ from compendium.project import Results
 from compendium.workflow.step import Step
 
 PEOPLE = "people"  # the name of the human voter in tables
-SIX = tuple(methods_in("kamp2023").values())
+SIX = list(methods_in("kamp2023").values())
 DYNAMIC = 0  # stands for dynamic k where a k is asked for
 
 

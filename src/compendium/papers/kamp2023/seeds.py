@@ -94,7 +94,7 @@ def seeds_of_tasks(step: Step) -> Iterator[Study]:
         for seed in seeds if len(seeds) > 1 else ():
             loaded = load_attributions(step.results, step.profile, task, model, seed)
             records = [record for by_method in loaded.values() for record in by_method.values()]
-            accuracy = float(read_accuracy(step, task, model, seed).accuracy)
+            accuracy = read_accuracy(step, task, model, seed).accuracy
             found.append(SeedRun(seed, accuracy, _profiles_of(records)))
         if found:
             yield Study(task, model, found)

@@ -401,8 +401,8 @@ def published_value(claim: Claim) -> float:
     read = [one for one in columns_asked(_published_columns(), asked) if whole(one)]
     cells, over = make_cells(read, asked)
     if not cells:
-        return float("nan")
-    return float(over(np.stack([cell.as_printed() for cell in cells]), cells)[0])
+        return np.nan
+    return over(np.stack([cell.as_printed() for cell in cells]), cells)[0]
 
 
 Number = Callable[[MethodContrast, Sequence[Column]], Finding | None]

@@ -119,7 +119,7 @@ def say_attractors(table: pd.DataFrame) -> str:
 def say_pointing_examples(examples: Mapping[str, ColouredText]) -> BoldSentence:
     """How many of the explanations shown point at evidence."""
     hit = {
-        name: [bool(shown.evidence[int(np.argmax(scores))]) for scores in shown.rows.values()]
+        name: [shown.evidence[int(np.argmax(scores))] for scores in shown.rows.values()]
         for name, shown in examples.items()
         if len(shown.words)
     }

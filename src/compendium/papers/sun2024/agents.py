@@ -117,10 +117,10 @@ def simulate(step: Step) -> Simulation:
         planted = predicted.pop(PLANTED)
         labels = np.array([one.label for one in own.test])
         for condition, by_seed in predicted.items():
-            points = [float("nan")] * 3
+            points = [np.nan] * 3
             if condition != UNINFORMED:
                 points = _gain(step, by_seed, predicted[UNINFORMED], labels)
-            f1 = float(np.mean([agreement_f1(guesses, labels) for guesses in by_seed]))
+            f1 = np.mean([agreement_f1(guesses, labels) for guesses in by_seed])
             agents.append((*run, *condition, f1, *points, len(own.train), len(own.test)))
             for agent, guesses in zip(settings.seeds, by_seed, strict=True):
                 for one, guess in zip(own.test, guesses.tolist(), strict=True):
@@ -277,8 +277,8 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         gain = _drawn_f1(runs, "planted", *counts) - f1
         reached = with_bounds(f1, settings.confidence)
         gained = with_bounds(gain, settings.confidence)
-        majority = float(np.mean([majority_f1(run.label.to_numpy()) for run in runs]))
-        uniform = float(np.mean([uniform_f1(run.label.to_numpy()) for run in runs]))
+        majority = np.mean([majority_f1(run.label.to_numpy()) for run in runs])
+        uniform = np.mean([uniform_f1(run.label.to_numpy()) for run in runs])
         chance = max(majority, uniform)
         reason = ""
         if reached[1] <= chance:
@@ -432,7 +432,7 @@ def measure_leak(
 
 def few_classes(classes: np.ndarray) -> bool:
     """Whether fewer than two classes have two texts, so that there is nothing to tell apart."""
-    return bool((np.bincount(classes) > 1).sum() < 2)
+    return (np.bincount(classes) > 1).sum() < 2
 
 
 def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -447,7 +447,7 @@ def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray:
     from sklearn.preprocessing import StandardScaler
 
     second = np.sort(np.bincount(classes))[-2]
-    folds = StratifiedKFold(min(FOLDS, int(second)), shuffle=True, random_state=0)
+    folds = StratifiedKFold(min(FOLDS, second), shuffle=True, random_state=0)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     with warnings.catch_warnings():
         # it is then told by few, or by none

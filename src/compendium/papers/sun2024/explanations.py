@@ -208,9 +208,9 @@ def _first_features(explained: Explained) -> Iterator[tuple]:
         for rank, i in enumerate(np.argsort(-record.scores, kind="stable")[:3], start=1):
             sides = defaultdict(list)
             for p in record.features[i]:
-                sides[int(tokens.offsets[p, 0])].append(tokens.texts[p])
+                sides[tokens.offsets[p, 0]].append(tokens.texts[p])
             text = " | ".join(" ".join(side) for side in sides.values())
-            yield METHODS[method].title, rank, text, float(record.scores[i])
+            yield METHODS[method].title, rank, text, record.scores[i]
 
 
 LOOKED_THROUGH = 4000  # test instances among which short ones are looked for
@@ -325,7 +325,7 @@ def _compare(step: Step, scorer: Scorer, instance: Instance) -> Iterator[tuple]:
             estimates["proxyspex", samples] = pair_scores(units, fitted).values
     estimates |= {(method, 0): scores.values for method, scores in zip(others, found, strict=True)}
     for (name, samples), guess in estimates.items():
-        error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else np.nan
+        error = np.abs(guess - exact).mean() if name == "bivariate_shapley" else np.nan
         names = (instance.id, len(units), name, samples)
         yield (*names, "bivariate", *_correlations(guess, exact), error)
         yield (*names, "interaction", *_correlations(np.abs(guess), interaction), np.nan)
@@ -335,7 +335,7 @@ def _correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
     """Spearman's and Pearson's correlation; NaN where one of them does not vary."""
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return np.nan, np.nan
-    return float(spearmanr(a, b).statistic), float(np.corrcoef(a, b)[0, 1])
+    return spearmanr(a, b).statistic, np.corrcoef(a, b)[0, 1]
 
 
 def mean_closeness(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:

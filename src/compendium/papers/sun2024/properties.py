@@ -210,7 +210,7 @@ def explained_sets(ranked: RankedInstance, settings: DiagnosisSpec, run: Run) ->
             ]
     rng = generator("random units", *run, ranked.instance.id)
     for k, some in sizes.items():  # not as many as each technique, where these differ
-        size = round(float(np.mean(some)))
+        size = round(np.mean(some))
         drawn = random_units(len(ranked.units), size, settings.random_draws, rng)
         sets += [(("random", RANDOM, k, size), chosen) for chosen in drawn]
     if settings.random_sizes == "each":
@@ -325,14 +325,14 @@ def _random_rankings(ranked: RankedInstance, rng: Rng) -> dict[str, Ranking]:
     """
     units = ranked.units
     real = [by_type["span"] for by_type in ranked.rankings.values()]
-    count = max(1, round(float(np.mean([len(spans) for spans in real]))))
+    count = max(1, round(np.mean([len(spans) for spans in real])))
     sides = [np.flatnonzero(units.side == s) for s in np.unique(units.side)]
     drawn = []
     for _ in range(count):
         feature = []
         for part, side in enumerate(sides):
-            length = int(rng.choice([len(p[part]) for spans in real for p in spans.features]))
-            start = int(rng.integers(len(side) - length + 1))
+            length = rng.choice([len(p[part]) for spans in real for p in spans.features])
+            start = rng.integers(len(side) - length + 1)
             feature += side[start : start + length].tolist()
         drawn.append(tuple(feature))
     pairs = [tuple(pair) for pair in units.pairs().tolist()]
@@ -352,14 +352,8 @@ def complexity_rows(ranked: RankedInstance, settings: DiagnosisSpec) -> Iterator
         k = len(rankings["span"])
         for kind in TYPES:
             found = unified_entropy(rankings[kind].scores, k)
-            yield (
-                technique,
-                kind,
-                k,
-                found,
-                random_entropy(k, settings.random_scores),
-                float(np.log(k)),
-            )
+            of_random = random_entropy(k, settings.random_scores)
+            yield technique, kind, k, found, of_random, np.log(k)
 
 
 def properties_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:

@@ -182,16 +182,13 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> floa
     """As many random units, random explanations of the same type, or random scores."""
     task, model, technique, kind = key
     if name == "complexity":
-        return float(means.get(key, np.nan))
+        return means.get(key, np.nan)
     if "agreement" in name:
-        return float(
-            means.get((task, model, "random", {"combined": "span"}.get(kind, kind)), np.nan)
-        )
+        like = "span" if kind == "combined" else kind
+        return means.get((task, model, "random", like), np.nan)
     # where the profile asks for random_sizes: each
     as_many = means.get((task, model, "random", technique), np.nan)
-    return float(
-        means.get((task, model, "random", RANDOM), np.nan) if np.isnan(as_many) else as_many
-    )
+    return means.get((task, model, "random", RANDOM), np.nan) if np.isnan(as_many) else as_many
 
 
 @table_of("task model f1 explained with_spans annotated agents_train agents_tested")
@@ -204,7 +201,7 @@ def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> 
     settings = profile.diagnosis
     for task, model in dict.fromkeys(run[:2] for run in profile.explained_runs("diagnosis")):
         seeds = profile.task_of(task, model).seeds
-        f1 = 100 * float(np.mean([read_accuracy(step, task, model, s).macro_f1 for s in seeds]))
+        f1 = 100 * np.mean([read_accuracy(step, task, model, s).macro_f1 for s in seeds])
         theirs = published.get(
             (CORPORA.get(task, task), model_family(profile.models[model])), np.nan
         )

@@ -307,7 +307,7 @@ def published_values() -> dict[str, float]:
     for name, asked in STATEMENTS.items():
         given = (cells, cells) if asked.chosen else (cells,)
         with suppress(CannotTell):
-            found[name] = float(asked.statistic(*given)[0])
+            found[name] = asked.statistic(*given)[0]
     return found
 
 

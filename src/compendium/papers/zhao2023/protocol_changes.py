@@ -100,7 +100,7 @@ def _follows(pairs: pd.DataFrame, metric: str) -> float:
     more = np.sign(pairs[share] - pairs[f"{share}_rival"])
     won = np.sign(pairs[metric] - pairs[f"{metric}_rival"])
     decided = more.notna() & (more != 0) & (won != 0)
-    return float((more == won)[decided].mean()) if decided.any() else np.nan
+    return (more == won)[decided].mean()
 
 
 def spread_over_draws(values: pd.DataFrame) -> pd.DataFrame:
