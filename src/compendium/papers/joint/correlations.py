@@ -119,7 +119,7 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     runs, give as much; beyond_names: whether that is below the rate, too.
     """
     table = _correlate_pairs(scores, confidence).astype({"methods": "Int64"})
-    family = table.groupby([table.granularity, table.task == POOLED], sort=False)
+    family = table.groupby([table.granularity, table.task == POOLED])
     table.insert(len(table.columns) - 1, "q", family.p.transform(adjust))
     rate = discovery_rate(confidence)
     unsure = table.verdict.isin(SURE) & (table.q > rate)
@@ -184,7 +184,7 @@ def reliability_table(scores: JointScores) -> pd.DataFrame:
     than that: they are asked about the same texts.
     """
     by = ["granularity", "metric", "title"]
-    found = _correlate_halves(scores).dropna().groupby(by, sort=False).tau
+    found = _correlate_halves(scores).dropna().groupby(by).tau
     table = found.agg(tau="mean", lowest="min", highest="max", runs="size").reset_index()
     order = table.metric.map(list(JOINT).index)
     at = np.lexsort((order, table.granularity != "tokens"))

@@ -186,7 +186,7 @@ def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile)
     seen = values[values.value.notna() & (values.method != "random")].groupby(run, sort=False)
     counts = seen[["instance", "method", "metric"]].nunique()
     counts.columns = ["texts", "methods", "metrics"]
-    tested = learned_networks(accuracy).groupby(run, sort=False)
+    tested = learned_networks(accuracy).groupby(run)
     tested = tested.agg(
         seeds=("seed", "nunique"), lowest=("accuracy", "min"), highest=("accuracy", "max")
     )

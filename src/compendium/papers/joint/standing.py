@@ -45,7 +45,7 @@ def places_table(
     leaves out one half.
     """
     table = _find_places(scores, models, confidence)
-    groups = table.groupby(["family", "metric"], sort=False).place
+    groups = table.groupby(["family", "metric"]).place
     table["rank"] = groups.rank(ascending=False, method="min").astype("Int64")
     table["of"] = groups.transform("size").astype("Int64")
     sides = [table.low > 0.5, table.high < 0.5]

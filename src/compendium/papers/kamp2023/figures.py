@@ -148,7 +148,7 @@ def figure_2a(table: pd.DataFrame) -> Axes:
     for (task, a, b), pair in six.groupby(["task", "method_a", "method_b"], sort=False):
         kind = kind_of(a, b)
         colour, marker = KINDS[kind]
-        line = pair.groupby("k", sort=False).agreement.mean()
+        line = pair.groupby("k").agreement.mean()
         look: Look = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.3}
         panels[task].plot(line, label=kind, **look)
     _name_tasks(panels, six.k, ylim=(0.48, 1.02))
@@ -169,7 +169,7 @@ def figure_2b(table: pd.DataFrame) -> Axes:
     figure, panels = style.task_panels(table.task.unique(), 4.2, 3.6)
     looks = method_looks(table.method.unique())
     for (task, method), rows in table.groupby(["task", "method"], sort=False):
-        line = rows.groupby("k", sort=False)[["agreement", "low", "high"]].mean()
+        line = rows.groupby("k")[["agreement", "low", "high"]].mean()
         curve = (line.index, line.agreement, line.low, line.high)
         style.draw_curve(panels[task], *curve, 0.12, markersize=4, **looks[method])
     _name_tasks(panels, table.k)

@@ -152,7 +152,7 @@ def say_cost(cost: pd.DataFrame) -> str:
     if asked.empty:
         return "No method has asked the models anything."
     most = highest(asked, "requested")
-    sums = asked.groupby("task", sort=False)[["requested", "reused"]].sum()
+    sums = asked.groupby("task")[["requested", "reused"]].sum()
     shares = sums.reused / sums.requested
     return (
         f"The most expensive explanation is {name_method(most.method)} on "

@@ -128,7 +128,7 @@ def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
     """
     measures = ["pieces", "units", "comprehensiveness", "sufficiency"]
     keys = [*RUN, "technique", "rule"]
-    flat = rules.groupby([*keys, "type", "instance"], sort=False)[measures].mean().reset_index()
+    flat = rules.groupby([*keys, "type", "instance"])[measures].mean().reset_index()
     wide = flat.pivot(index=[*keys, "instance"], columns="type", values=measures)
     spans = wide.xs("span", axis=1, level="type")
     beyond = (spans - wide.xs("token", axis=1, level="type"))[list(FAITHFULNESS)].add_suffix(
@@ -159,7 +159,7 @@ def property_means(
         means = _over_seeds(table[table.measure == asked.measure], "mean")
         chance = means.value
         if name == "complexity":
-            chance = table[table.measure == "random"].groupby(KEYS, sort=False)["mean"].mean()
+            chance = table[table.measure == "random"].groupby(KEYS)["mean"].mean()
         real = means.drop("random", level="technique", errors="ignore")
         parts.append(
             real.assign(property=name, chance=[_chance(name, key, chance) for key in real.index])

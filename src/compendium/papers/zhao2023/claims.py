@@ -275,7 +275,7 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
 def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """One row a claim of Zhao & Aletras 2023 with our value, its interval, nulls and a verdict."""
     claims = read_claims("zhao2023")
-    sizes = count_texts(pairs[pairs.setting == "main"], sort=False)
+    sizes = count_texts(pairs[pairs.setting == "main"])
     small = sizes[sizes < LEAST_TEXTS]
     why = [f"no task of {LEAST_TEXTS} texts or more tests it"]
     why += [", ".join(f"{task} has {texts} texts" for task, texts in small.items())][: len(small)]

@@ -95,14 +95,14 @@ def judge_pairs(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str])
 
 def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
     """One row a task: its texts in the main run, and whether these are enough."""
-    found = count_texts(pairs[pairs.setting == "main"], sort=False).rename("texts").reset_index()
+    found = count_texts(pairs[pairs.setting == "main"]).rename("texts").reset_index()
     averaged = found.task.isin(compared_tasks(found.task))
     return found.assign(least=LEAST_TEXTS, enough=found.texts >= LEAST_TEXTS, averaged=averaged)
 
 
-def count_texts(pairs: pd.DataFrame, sort: bool = True) -> pd.Series:
+def count_texts(pairs: pd.DataFrame) -> pd.Series:
     """By task, how many texts it has."""
-    return pairs.groupby("task", sort=sort).instance.nunique()
+    return pairs.groupby("task", sort=False).instance.nunique()
 
 
 def text_means(pairs: pd.DataFrame, numbers: pd.Series) -> list[np.ndarray]:
