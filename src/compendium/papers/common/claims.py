@@ -253,7 +253,7 @@ def each_alone(
 ) -> Iterator[tuple[Turnable, str, pd.DataFrame]]:
     """For each distinct value of a column that has several: what is turned, to what, its rows."""
     for column, what in columns.items():
-        names = list(dict.fromkeys(rows[column].dropna()))
+        names = rows[column].dropna().unique()
         for name in names if len(names) > 1 else ():
             yield what, TITLES.get(column, str)(name), rows[rows[column] == name]
 

@@ -59,7 +59,7 @@ def _compare_models(
 ) -> Iterator[tuple]:
     for cell, part in scores.groupby(["task", "granularity", "metric"], sort=False):
         task, granularity, metric = cell
-        for a, b in combinations(dict.fromkeys(part.model), 2):
+        for a, b in combinations(part.model.unique(), 2):
             array = _same_texts(part, a, b)
             texts, _, methods = array.shape
             if methods < FEWEST:
@@ -84,7 +84,7 @@ def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:
     if not {a, b} <= {*wide.columns.get_level_values("model")}:
         return np.empty((0, 2, 0))
     methods = [method for method in wide[a] if method in wide[b]]
-    array = np.stack([wide[model][methods].to_numpy() for model in (a, b)], axis=1)
+    array = np.stack([wide[model][methods] for model in (a, b)], axis=1)
     known = ~np.isnan(array).any(axis=(1, 2))
     return array[known] if known.any() else np.empty((0, 2, 0))
 

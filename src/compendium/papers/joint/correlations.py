@@ -260,7 +260,7 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
     methods are below.
     """
     table = _compare_with_random(scores)
-    surely = adjust(table.p.to_numpy()) <= discovery_rate(confidence)
+    surely = adjust(table.p) <= discovery_rate(confidence)
     by = table.assign(surely=surely).groupby([*RUN, "metric"], sort=False)
     found = by.agg(
         random=("random", "first"),

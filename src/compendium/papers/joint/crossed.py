@@ -165,7 +165,7 @@ def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterato
     about["family"] = about.model.map(lambda name: family_of(models[name]))
     about["judge"] = about.metric.map(JUDGES)
     cells = pd.MultiIndex.from_frame(about[["task", "family", "judge"]])
-    for name in (*dict.fromkeys(about.family), ALL):
+    for name in (*about.family.unique(), ALL):
         here = ((about.family == name) | (name == ALL)).to_numpy()
         part = wide[here]
         for first, second in combinations(part.columns, 2):

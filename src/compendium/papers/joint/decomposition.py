@@ -54,7 +54,7 @@ ALL = "all"
 MERGED = "merged"
 SINGLE = "single"
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
-PARTS = ("methods", "paper", "metric", "model", "both")  # of the variance
+PARTS = ["methods", "paper", "metric", "model", "both"]  # of the variance
 SHARES = (*PARTS, "judge", "lead")
 SEEDS = "one network, trained anew"
 
@@ -315,7 +315,7 @@ def _decompose(
 
 def cut_shares(shares: pd.Series) -> pd.Series:
     """The shares of PARTS, and the judge's, where one estimated below 0 counts as 0; sum 1."""
-    cut = shares[list(PARTS)].clip(lower=0)
+    cut = shares[PARTS].clip(lower=0)
     cut /= cut.sum()
     cut["judge"] = cut.paper + cut.metric
     return cut

@@ -92,8 +92,7 @@ class DrawnPlaces(NamedTuple):
 
     def bounds(self, method: str, confidence: float) -> list[float]:
         """Value, lower and upper bound of both."""
-        drawn = (means[method].to_numpy() for means in self)
-        return [bound for means in drawn for bound in with_bounds(means, confidence)]
+        return [bound for means in self for bound in with_bounds(means[method], confidence)]
 
 
 def _draw_places(part: pd.DataFrame, settings: BootstrapSpec) -> DrawnPlaces:

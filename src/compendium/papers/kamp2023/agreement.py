@@ -119,7 +119,7 @@ def _matrices(
     out = {}
     shown = table[table.k == min(k, table.k.max())]
     for task, part in shown.groupby("task", sort=False):
-        names = list(dict.fromkeys(part[pair].to_numpy().T.ravel()))
+        names = pd.unique(part[pair].to_numpy().T.ravel())
         values = np.full((len(names), len(names)), np.nan)
         np.fill_diagonal(values, diagonal)
         matrix = pd.DataFrame(values, index=names, columns=names)

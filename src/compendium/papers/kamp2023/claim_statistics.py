@@ -280,7 +280,7 @@ def published_values() -> dict[str, float]:
     return {
         "dynamic-k-helps-plain-ig": by_method[PLAIN, FIXED],
         "dynamic-k-helps-gradient-x-input": by_method[INPUT, FIXED],
-        "improvement-shrinks": trend(gains.loc[1:SETTLED].to_numpy()),
+        "improvement-shrinks": trend(gains.loc[1:SETTLED]),
         "dynamic-k-varies": known[SIX].std(ddof=0),
         "dynamic-k-shap": known[SHAP],
         "dynamic-k-plain-ig": known[PLAIN],

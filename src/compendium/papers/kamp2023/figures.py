@@ -269,7 +269,7 @@ def figure_seeds(table: pd.DataFrame) -> Axes:
         part = part.sort_values("apd")
         places = range(1, len(part) + 1)
         colour = colours[number % 10]
-        over = (part.apd / part.apd.min()).to_numpy()
+        over = part.apd / part.apd.min()
         axes.plot(places, over, label=name, color=colour, marker=MARKERS[number % len(MARKERS)])
         if "low" in part:
             axes.vlines(places, 1 + part.low, 1 + part.high, colors=[colour], alpha=0.6)
@@ -291,7 +291,7 @@ def figure_all_pairs(table: pd.DataFrame) -> Axes:
         return style.draw_nothing(ONE_METHOD)
     keys = ["task", "group", "method_a", "method_b", "k"]
     lines = table.groupby(keys, sort=False).agreement.mean().reset_index()
-    lines["group"] = lines.group.where(lines.group.isin(list(GROUPS)), REST)
+    lines["group"] = lines.group.where(lines.group.isin(GROUPS), REST)
     figure, panels = style.task_panels(lines.task.unique(), 3.6, 3.4, sharey=False)
     ends: dict[Axes, list[CurveEnd]] = defaultdict(list)
     for task, axes in panels.items():

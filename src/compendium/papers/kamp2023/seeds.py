@@ -154,7 +154,7 @@ def spread_table(step: Step, apd: pd.DataFrame) -> pd.DataFrame:
     """
 
     def found(study: str, task: str, model: str, apd: pd.Series) -> dict:
-        ends = {"least": apd.min(), "most": apd.max(), "spread": relative_spread(apd.to_numpy())}
+        ends = {"least": apd.min(), "most": apd.max(), "spread": relative_spread(apd)}
         return {"study": study, "task": task, "model": model, "runs": len(apd)} | ends
 
     profile = step.profile
@@ -209,7 +209,7 @@ def sum_by_text(differences: np.ndarray, instances: Sequence[str]) -> tuple[np.n
 
     Texts in the order of their names.
     """
-    texts, at = np.unique(np.asarray(instances), return_inverse=True)
+    texts, at = np.unique(instances, return_inverse=True)
     of_text = np.arange(len(texts))[:, None] == at[None]
     return differences @ of_text.T, of_text.sum(axis=1)
 

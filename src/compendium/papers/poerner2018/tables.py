@@ -132,7 +132,7 @@ def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
         tested = summary[
             summary.task.isin(TASKS_OF[kind.experiment]) & (summary.metric == kind.metric)
         ]
-        for architecture in dict.fromkeys(tested.architecture):
+        for architecture in tested.architecture.unique():
             if architecture not in set(same.architecture):
                 blank = {"column": "", "published": np.nan, "confidence": ""}
                 parts.append(first.assign(architecture=architecture, **blank))
@@ -191,7 +191,7 @@ def block_to_read(
     """
     part = table[(table.experiment == experiment) & (table.task == task)]
     part = part[(part.metric == metric) & (part.condition == condition)]
-    out = pd.DataFrame({"method": list(dict.fromkeys(part.sort_values("row").method))})
+    out = pd.DataFrame({"method": part.sort_values("row").method.unique()})
     for architecture, cells in part.groupby("architecture", sort=False):
         by = cells.set_index("method").reindex(out.method)
         if not task or by.ours.notna().any():

@@ -123,7 +123,7 @@ def simulate(step: Step) -> Simulation:
             f1 = np.mean([agreement_f1(guesses, labels) for guesses in by_seed])
             agents.append((*run, *condition, f1, *points, len(own.train), len(own.test)))
             for agent, guesses in zip(settings.seeds, by_seed, strict=True):
-                for one, guess in zip(own.test, guesses.tolist(), strict=True):
+                for one, guess in zip(own.test, guesses, strict=True):
                     said.append((*run, agent, one.id, *condition, one.label, guess))
     said = pd.DataFrame(
         said, columns=[*RUN, "agent_seed", "instance", *CONDITION, "label", "predicted"]

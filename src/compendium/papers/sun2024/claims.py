@@ -141,7 +141,7 @@ def _of_learned(step: Step, values: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     lost |= (values.property == "simulatability").to_numpy() & (
         len(step.profile.diagnosis.agents.seeds) == 1
     )
-    return values[~lost], "; ".join(dict.fromkeys(void.reason))
+    return values[~lost], "; ".join(void.reason.unique())
 
 
 def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
@@ -171,7 +171,7 @@ def trade_off(step: Step, values: pd.DataFrame) -> Finding:
             continue
         both = [c for c in wide[two[0]].columns if c in wide[two[1]].columns]
         if len(both) > 2:
-            table = np.concatenate([wide[name][both].to_numpy() for name in two], axis=1)
+            table = np.concatenate([wide[name][both] for name in two], axis=1)
             by_names = partial(exchange_columns, table)
             seeds = (0,) * len(wide)
             cells.append(
@@ -239,7 +239,7 @@ def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
     One row per property and rival; higher is better.
     """
     bootstrap = step.profile.bootstrap
-    for name, other in product(dict.fromkeys(values.property), ("span", "token")):
+    for name, other in product(values.property.unique(), ("span", "token")):
         asked = TypeContrast(
             (name,), "combined", (other,), forms=("symbol",) if name == "simulatability" else None
         )

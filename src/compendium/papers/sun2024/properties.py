@@ -295,7 +295,7 @@ def agreement_rows(ranked: RankedInstance, settings: DiagnosisSpec, run: Run) ->
     draws = [_random_rankings(ranked, rng) for _ in range(settings.random_draws)]
     for kind in ("token", "pair", "span"):
         found = [_agreement(drawn, kind, ranked.gold, settings.match) for drawn in draws]
-        yield ("random", kind, people, *np.mean(found, axis=0).tolist())
+        yield ("random", kind, people, *np.mean(found, axis=0))
 
 
 def _agreement(
@@ -333,9 +333,9 @@ def _random_rankings(ranked: RankedInstance, rng: Rng) -> dict[str, Ranking]:
         for part, side in enumerate(sides):
             length = rng.choice([len(p[part]) for spans in real for p in spans.features])
             start = rng.integers(len(side) - length + 1)
-            feature += side[start : start + length].tolist()
+            feature += [*side[start : start + length]]
         drawn.append(tuple(feature))
-    pairs = [tuple(pair) for pair in units.pairs().tolist()]
+    pairs = [tuple(pair) for pair in units.pairs()]
     features = {"span": drawn, "pair": pairs, "token": [(u,) for u in range(len(units))]}
     return {
         kind: make_ranking(some, rng.random(len(some)), units, rng)
@@ -373,7 +373,7 @@ def properties_by_instance(properties: Properties, predictions: pd.DataFrame) ->
         simplicity=1 - entropy.random / highest, technique="random", type="random"
     )
     both = pd.concat([own, of_random], ignore_index=True)
-    informed = predictions[predictions.technique.isin(list(TECHNIQUES))]
+    informed = predictions[predictions.technique.isin(TECHNIQUES)]
     parts = [
         _by_method(
             changes,

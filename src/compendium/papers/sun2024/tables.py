@@ -270,7 +270,7 @@ def published_cells() -> pd.DataFrame:
     gains = gains.assign(form=forms, property="simulatability", chance=0.0)
     entropy = reported("sun_complexity_tables11to12").rename(columns={"entropy_nats": "value"})
     entropy = _beside_random(entropy, ["model", "dataset"]).assign(property="complexity")
-    entropy = entropy[entropy.explanation_type.isin(list(TYPE_TITLES.values()))]
+    entropy = entropy[entropy.explanation_type.isin(TYPE_TITLES.values())]
     cells = pd.concat([agreement, gains, entropy], ignore_index=True)
     model = cells.model.str.split(" ").str[0]  # without "(inferred)"
     return pd.DataFrame(

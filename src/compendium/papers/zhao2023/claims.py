@@ -204,7 +204,7 @@ def compare_tasks(
             texts=tuple(rows.get_level_values("instance")),
             models=tuple(rows.get_level_values("model")),
             seeds=tuple(rows.get_level_values("seed")),
-            values=np.stack([table.loc[rows].to_numpy() for table in tables], axis=-1),
+            values=np.stack([table.loc[rows] for table in tables], axis=-1),
             rules=[protocol_of(step.profile, task, name) for name in settings for _ in metrics],
             curves=_curves_of(curves, rows, methods),
         )
@@ -260,7 +260,7 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
     All are measured on the same texts; None where there are no such texts.
     """
     kinds = ("noise_", "variance_", "attend")
-    settings = [name for name in dict.fromkeys(pairs.setting) if name.startswith(kinds)]
+    settings = [name for name in pairs.setting.unique() if name.startswith(kinds)]
     if not settings or "control" not in set(pairs.setting):
         return None
     compared = compare_tasks(pairs, None, step, ("control", *settings))
@@ -345,7 +345,7 @@ def _turned(
     by_task = each_alone(averaged, {"task": "corpus"})
     for what, how, part in chain(by_task, each_alone(main, {"model": "model"})):
         yield what, how, False, compare_tasks(part, curves, step)
-    tasks = list(dict.fromkeys(pairs.task))
+    tasks = pairs.task.unique()
     own = {protocol_of(step.profile, task, "main").ties for task in tasks}
     for name, rule in RULES.items():
         settings = {rule_setting(step.profile, task, rule.setting) for task in tasks}

@@ -63,7 +63,7 @@ def pair_values(values: pd.DataFrame, profile: Profile, metrics: Sequence[str]) 
     every = values[values.role == "own"]
     random = every[every.method == "random"].drop(columns="method")
     own = every[every.method != "random"]
-    rivalled = own.setting.isin(set(permuted.setting))
+    rivalled = own.setting.isin(permuted.setting)
     keys = ["setting", *ROW]
     parts = [
         own[~rivalled].merge(random, on=keys[:-1], suffixes=("", "_rival"), validate="many_to_one"),
@@ -219,7 +219,7 @@ def diagnosticity_summary(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
             rows.append(row)
     columns = f"{by} metric diagnosticity difference p q rank_sum paired pairs texts least"
     table = pd.DataFrame(rows, columns=spell(columns))
-    return table.assign(q=adjust(table.p.to_numpy(float)))
+    return table.assign(q=adjust(table.p))
 
 
 def _wide_cells(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -252,7 +252,7 @@ def diagnosticity_by_ratio(
             won.groupby(instances, sort=False).mean(), step.profile.bootstrap, "diagnosticity", task
         )
 
-    own = erased.curves[erased.curves.method.isin(set(pairs.method))]
+    own = erased.curves[erased.curves.method.isin(pairs.method)]
     rivals = erased.rival_curves
     keys = [*ROW, "ratio"]
     if rivals.empty:
@@ -275,11 +275,11 @@ def erasure_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFr
     Hard ones averaged over ratios, soft ones, wins; and soft ones with strengths of equal mean
     (`soft_nc_equal`, ...), where they were measured.
     """
-    hard = erased.curves.groupby(ROW, sort=False)[list(HARD_MEASURES)].mean().reset_index()
+    hard = erased.curves.groupby(ROW, sort=False)[HARD_MEASURES].mean().reset_index()
     own = erased.values[erased.values.role == "own"]
     equal = {metric: METRICS[f"{metric}_equal"].stored for metric in HARD_OF}
     parts = [
-        hard.melt(ROW, list(HARD_MEASURES), "measure"),
+        hard.melt(ROW, HARD_MEASURES, "measure"),
         own[own.setting == "main"].melt(ROW, list(HARD_OF), "measure"),
         pairs[pairs.setting == "main"].melt(ROW, WINS, "measure"),
         own[own.setting == "equal_means"]
@@ -376,7 +376,7 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
             row["above_chance"] = row["difference"] - row["soft_chance"] + row["hard_chance"]
             rows.append(row | how_many(part))
     table = pd.DataFrame(rows)
-    q = adjust(table.p.to_numpy(float))
+    q = adjust(table.p)
     sign = np.where(table.difference > 0, "above", "below")
     return table.assign(q=q, holds=np.where(q < SURE, sign, "not surely apart from"))
 

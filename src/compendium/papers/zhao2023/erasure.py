@@ -39,12 +39,12 @@ if TYPE_CHECKING:  # claims are judged again without torch
     from attreval.models.scorer import Scorer
 
 TOGETHER = 5  # instances that share batches
-HARD_MEASURES = (
+HARD_MEASURES = [
     "comprehensiveness",
     "sufficiency",
     "normalised_comprehensiveness",
     "normalised_sufficiency",
-)
+]
 ROW = [*RUN, "instance", "method"]
 VALUES = spell("nc ns soft_nc soft_ns soft_nc_sd soft_ns_sd keep_rate drop_rate full erased")
 

@@ -43,9 +43,7 @@ def area_over_curve(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
     ArithmeticError for a NaN.
     """
     over_ratios = (
-        curves.groupby([*RUN, "method", "instance"], sort=False)[list(HARD_MEASURES)]
-        .mean()
-        .reset_index()
+        curves.groupby([*RUN, "method", "instance"], sort=False)[HARD_MEASURES].mean().reset_index()
     )
     area = _means(over_ratios, step, [*RUN, "method"])
     if not np.isfinite(area["mean"]).all():
@@ -59,9 +57,7 @@ def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
     """Means over instances with intervals, one row a combination of keys and a measure."""
     rows = []
     for key, part in values.groupby(keys, sort=False):
-        found = mean_low_high(
-            part[list(HARD_MEASURES)], step.profile.bootstrap, "erasure", *key[:3]
-        )
+        found = mean_low_high(part[HARD_MEASURES], step.profile.bootstrap, "erasure", *key[:3])
         for measure, interval in zip(HARD_MEASURES, found.T, strict=True):
             rows.append((*key, measure, *interval, len(part)))
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
