@@ -149,8 +149,6 @@ def say_trained_models(models: pd.DataFrame) -> str:
 def say_cost(cost: pd.DataFrame) -> str:
     """The most expensive method of any task, and the share that need not be computed."""
     asked = cost[cost.requested > 0]
-    if asked.empty:
-        return "No method has asked the models anything."
     most = highest(asked, "requested")
     sums = asked.groupby("task")[["requested", "reused"]].sum()
     shares = sums.reused / sums.requested
