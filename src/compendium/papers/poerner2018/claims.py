@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -95,19 +95,12 @@ class MethodContrast:
         )
 
 
-class Groups(NamedTuple):
-    """The positions of two groups among methods."""
-
-    better: list[int]
-    worse: list[int]
-
-
-def groups(methods: Sequence[str], asked: MethodContrast) -> Groups:
-    """Where the two groups of a contrast stand among the methods."""
+def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], list[int]]:
+    """Where the two groups of a contrast, `better` and `worse`, stand among the methods."""
     others = [n for n in methods if n not in asked.better and n not in BASELINES]
     better = [at for at, name in enumerate(methods) if name in asked.better]
     worse = [at for at, name in enumerate(methods) if name in (asked.worse or others)]
-    return Groups(better, worse)
+    return better, worse
 
 
 @dataclass(frozen=True)
@@ -195,8 +188,8 @@ def make_cells(chosen: Sequence[Column], asked: MethodContrast) -> tuple[list[Co
     names = [name for name in every if name not in BASELINES]
     cells = []
     for one in chosen:
-        found = groups(one.methods, asked)
-        if not found.better or not (found.worse or asked.alone):
+        better, worse = groups(one.methods, asked)
+        if not better or not (worse or asked.alone):
             continue
         compared = [
             at for at, n in enumerate(one.methods) if n not in BASELINES or n in asked.worse
