@@ -9,11 +9,9 @@ methods, c cuts of the texts into halves, j worlds, b the texts and their draws.
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
@@ -89,19 +87,13 @@ def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:
     return array[known] if known.any() else np.empty((0, 2, 0))
 
 
-class LostBetween(NamedTuple):
-    """Mean tau-b within a model and across two, what is lost, and how often by chance."""
+def lost_between(array: np.ndarray, rng: Rng) -> tuple[float, ...]:
+    """Mean tau-b within a model and across two, what is lost, and how often by chance.
 
-    within: float
-    across: float
-    lost: float
-    p: float
-
-
-def lost_between(array: np.ndarray, rng: Rng) -> LostBetween:
-    """Of (n, 2, m) values of two models; see `across_table`. NaN for a single text."""
+    Of (n, 2, m) values of two models; see `across_table`. NaN for a single text.
+    """
     if len(array) < 2:
-        return LostBetween(*[np.nan] * 4)
+        return (np.nan,) * 4
     halves = cut_texts(len(array), rng)
     exchanged = np.where(rng.random((WORLDS, len(array))) < 0.5, -1.0, 1.0)
     as_it_is = np.ones((1, len(array)))
@@ -112,7 +104,7 @@ def lost_between(array: np.ndarray, rng: Rng) -> LostBetween:
     if not np.isnan(lost[0]):
         known = lost[~np.isnan(lost)]
         p = (known >= lost[0] - TIED).mean()
-    return LostBetween(within[0], across[0], lost[0], p)
+    return within[0], across[0], lost[0], p
 
 
 def cut_texts(n: int, rng: Rng, cuts: int = CUTS) -> np.ndarray:
@@ -208,7 +200,7 @@ def draw_across(table: pd.DataFrame) -> Axes:
     verdicts = wide["verdict"][names].to_numpy()
     size = (0.5 * len(names) + 4.2, 0.25 * len(pairs) + 2.4)
     _, axes = plt.subplots(figsize=size, layout="constrained")
-    colours = sns.color_palette("RdBu", as_cmap=True)  # through white, which the colour-blind see
+    colours = "RdBu"  # through white, which the colour-blind see
     titles = [JOINT[name].title for name in names]
     rows = [
         f"{style.task_title(task)}: {style.model_title(a)}, {style.model_title(b)}"

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -35,7 +34,7 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
         return draw_nothing("No two metrics have judged the same methods in this run.")
     figure, axes = plt.subplots(figsize=(0.5 * len(names) + 2.8, 0.38 * len(names) + 2.2))
     # red to blue through white: told apart by the colour-blind too
-    colours = sns.color_palette("RdBu", as_cmap=True)
+    colours = plt.colormaps["RdBu"]
 
     def write(x: float, y: float, tau: float, colour: str, **look: Any) -> None:
         middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9}
@@ -80,7 +79,7 @@ def draw_places(table: pd.DataFrame) -> Axes:
     size = (8.6, 0.25 * sum(heights) + 1.8)
     figure = plt.figure(figsize=size, layout="constrained")
     grid = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)
-    colours = sns.color_palette("vlag_r", as_cmap=True)
+    colours = "vlag_r"
     for axes, (family, part) in zip(grid[:, 0], parts.items(), strict=True):
         wide = part.pivot(index="method", columns="metric", values=["place", "verdict"])
         wide = wide.loc[part.method.unique()]
