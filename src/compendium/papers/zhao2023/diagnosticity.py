@@ -8,7 +8,7 @@ soft erasure, who the rival is, and what a tie counts (`settings.RULES`).
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -126,15 +126,9 @@ def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
     return pairs[f"win_{metric}"] - pairs[f"win_{other}"]
 
 
-class Estimate(NamedTuple):
-    """A number and the ends of its interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-def interval_over_tasks(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> Estimate:
+def interval_over_tasks(
+    pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str
+) -> tuple[float, np.ndarray, np.ndarray]:
     """`mean_of_texts` with its bounds over texts drawn within each task.
 
     name: what the draws derive from.
@@ -145,8 +139,7 @@ def interval_over_tasks(pairs: pd.DataFrame, numbers: pd.Series, step: Step, nam
     for at, values in enumerate(texts):
         counts = draw_counts(generator("bootstrap", name, at), len(values), spec.draws)
         drawn.append(counts @ values / len(values))
-    low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
-    return Estimate(mean_of_tasks(texts), float(low), float(high))
+    return mean_of_tasks(texts), *percentile_interval(np.mean(drawn, axis=0), spec.confidence)
 
 
 def how_many(pairs: pd.DataFrame) -> dict[str, int]:
@@ -157,16 +150,16 @@ def how_many(pairs: pd.DataFrame) -> dict[str, int]:
 
 def moved_by(
     part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str
-) -> tuple[pd.DataFrame, dict[str, float]]:
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The pairs of a change beside those of the base.
 
     Their counts, and each metric's change with its interval.
     """
     both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
-    row: dict[str, float] = {**how_many(both)}
+    row: dict[str, Any] = {**how_many(both)}
     for m in metrics:
-        moved = interval_over_tasks(both, lead(both, m, f"{m}_base"), step, name)
-        row |= {f"{m}_change": moved.value, f"{m}_low": moved.low, f"{m}_high": moved.high}
+        change, low, high = interval_over_tasks(both, lead(both, m, f"{m}_base"), step, name)
+        row |= {f"{m}_change": change, f"{m}_low": low, f"{m}_high": high}
     return both, row
 
 
@@ -278,13 +271,12 @@ def erasure_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFr
     hard = erased.curves.groupby(ROW, sort=False)[HARD_MEASURES].mean().reset_index()
     own = erased.values[erased.values.role == "own"]
     equal = {metric: METRICS[f"{metric}_equal"].stored for metric in HARD_OF}
+    equal_means = own[own.setting == "equal_means"].rename(columns=equal)
     parts = [
         hard.melt(ROW, HARD_MEASURES, "measure"),
-        own[own.setting == "main"].melt(ROW, list(HARD_OF), "measure"),
+        own[own.setting == "main"].melt(ROW, HARD_OF, "measure"),
         pairs[pairs.setting == "main"].melt(ROW, WINS, "measure"),
-        own[own.setting == "equal_means"]
-        .rename(columns=equal)
-        .melt(ROW, list(equal.values()), "measure"),
+        equal_means.melt(ROW, equal.values(), "measure"),
     ]
     return pd.concat(parts, ignore_index=True)
 

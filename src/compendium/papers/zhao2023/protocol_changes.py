@@ -70,7 +70,11 @@ def largest_changes(changes: pd.DataFrame) -> Iterator[tuple]:
         yield metric, most.setting, most.title, most[metric], most[f"{metric}_change"]
 
 
-def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
+@table_of(
+    "setting method keep_rate rival_keep_rate drop_rate rival_drop_rate pairs follows_nc soft_nc "
+    "follows_ns soft_ns"
+)
+def keep_rate_table(pairs: pd.DataFrame) -> Iterator[dict]:
     """One row a setting and method: how much text it keeps, and what decides pairs.
 
     keep_rate, drop_rate: mean share of entries that Soft-NS keeps and that Soft-NC removes; NaN
@@ -78,7 +82,6 @@ def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
     keeps more wins Soft-NS. follows_nc: in how many the side that removes more wins Soft-NC. One
     half: unrelated.
     """
-    rows = []
     for (setting, method), part in pairs.groupby(["setting", "method"], sort=False):
         row = {"setting": setting, "method": method}
         for rate in ("keep_rate", "drop_rate"):
@@ -87,8 +90,7 @@ def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
         for metric in HARD_OF:
             row[f"follows_{metric.removeprefix('soft_')}"] = _follows(part, metric)
             row[metric] = part[f"win_{metric}"].mean()
-        rows.append(row)
-    return pd.DataFrame(rows)
+        yield row
 
 
 def _follows(pairs: pd.DataFrame, metric: str) -> float:
