@@ -3,7 +3,7 @@
 Letters used for shapes: n texts, p numbers a text, j null worlds.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from compendium.papers.common.claims import (
     Claim,
     Judged,
     Turn,
+    Turning,
     quick_draws,
     read_claims,
     score,
@@ -163,9 +164,7 @@ def claims_by_run(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
     return put_together(parts)[columns]
 
 
-def turning(
-    step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame
-) -> Callable[[Claim], Iterator[Turn]]:
+def turning(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> Turning:
     """What a tested claim's number is by another run, fixed k, rule of peaks, sum, or sign."""
     basis = judged[judged.verdict != Verdict.UNTESTABLE].set_index("claim").basis
     run_of_basis = {one.basis: run for run, found in measured.items() for one in found.values()}

@@ -23,6 +23,7 @@ from compendium.papers.common.claims import (
     Judged,
     Turn,
     Turnable,
+    Turning,
     each_alone,
     quick_draws,
     read_claims,
@@ -418,9 +419,7 @@ def judge_claims(
     return settle(read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence)
 
 
-def turning(
-    step: Step, hits: pd.DataFrame, otherwise: pd.DataFrame
-) -> Callable[[Claim], Iterator[Turn]]:
+def turning(step: Step, hits: pd.DataFrame, otherwise: pd.DataFrame) -> Turning:
     """What a claim's contrast is when something is turned."""
     columns = columns_of(hits)
     by_rule = {

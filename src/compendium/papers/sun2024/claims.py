@@ -15,6 +15,7 @@ from compendium.papers.common.claims import (
     Judged,
     Turn,
     Turnable,
+    Turning,
     each_alone,
     quick_draws,
     read_claims,
@@ -255,7 +256,7 @@ def judge_claims(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> Jud
     return settle(read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence)
 
 
-def turning(step: Step, values: pd.DataFrame) -> Callable[[Claim], Iterator[Turn]]:
+def turning(step: Step, values: pd.DataFrame) -> Turning:
     """What a claim's contrast is of a corpus, model, technique, type, property or rival alone."""
     settings = quick_draws(step.profile.bootstrap)
     values, _ = _of_learned(step, values)

@@ -5,7 +5,7 @@ them together. Letters used for shapes: n texts (rows), m methods and then their
 metrics, r ratios.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -24,6 +24,7 @@ from compendium.papers.common.claims import (
     Judged,
     Turn,
     Turnable,
+    Turning,
     each_alone,
     read_claims,
     score,
@@ -311,9 +312,7 @@ def published_values() -> dict[str, float]:
     return found
 
 
-def turning(
-    step: Step, pairs: pd.DataFrame, curves: pd.DataFrame
-) -> Callable[[Claim], Iterator[Turn]]:
+def turning(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> Turning:
     """What a claim's statistic is when something is turned."""
     made = [
         (what, how, opened, compared.measured(step.profile, nulls=False))
