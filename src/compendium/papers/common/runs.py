@@ -4,7 +4,7 @@ Instances are the first of a table, whose order is random and never changes, so 
 same ones.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -111,6 +111,14 @@ def load_typed_tokens(results: Results, profile: Profile, *run: *Run) -> Read:
     """How the model reads the instances of all these parts, by instance id."""
     paths = [results.typed_tokens(*run, part) for part in range(profile.diagnosis.parts)]
     return read_tokens(*(results.existing(path, TYPED) for path in paths))
+
+
+def one_by_one(step: Step, what: str, items: Sequence) -> Iterator:
+    """The items in turn, while the display of progress says how many are done."""
+    show = step.progress(what)
+    for done, item in enumerate(items, start=1):
+        yield item
+        show(done, len(items))
 
 
 def of_run(table: pd.DataFrame, run: Run) -> pd.DataFrame:

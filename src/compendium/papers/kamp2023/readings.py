@@ -25,6 +25,7 @@ from compendium.papers.common.runs import (
     load_attributions,
     load_tokens,
     of_run,
+    one_by_one,
     to_explain,
 )
 from compendium.papers.common.tables import mean_low_high, table_of
@@ -167,12 +168,10 @@ def by_run(
         @table_of(f"task model seed {columns}")
         @wraps(rows)
         def of_all_runs(step: Step) -> Iterator[tuple]:
-            runs = agreement_runs(step)
-            show = step.progress(rows.__name__.replace("_", " "))
-            for done, run in enumerate(runs, start=1):
+            what = rows.__name__.replace("_", " ")
+            for run in one_by_one(step, what, agreement_runs(step)):
                 for row in rows(step, run, read_run(step, run)):
                     yield *run, *row
-                show(done, len(runs))
 
         return of_all_runs
 

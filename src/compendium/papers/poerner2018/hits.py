@@ -40,12 +40,9 @@ def pointing_hits(step: Step) -> pd.DataFrame:
     See `metrics.pointing_game.play`.
     """
     predictions = read_predictions(step)
-    show = step.progress("pointing")
-    asked = step.profile.explained_runs("pointing")
     out = []
-    for done, run in enumerate(asked, start=1):
+    for run in runs.one_by_one(step, "pointing", step.profile.explained_runs("pointing")):
         out += play_run(step, run, predictions, step.profile.pointing)
-        show(done, len(asked))
     return pd.DataFrame(out)
 
 

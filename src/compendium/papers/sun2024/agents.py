@@ -38,7 +38,12 @@ from attreval.metrics.unified.simulatability import (
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile, TrainingSpec
 from compendium.papers.common.contrasts import with_bounds
-from compendium.papers.common.runs import RUN, load_typed_attributions, load_typed_tokens
+from compendium.papers.common.runs import (
+    RUN,
+    load_typed_attributions,
+    load_typed_tokens,
+    one_by_one,
+)
 from compendium.papers.common.sentences import between
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import load_model
@@ -187,15 +192,13 @@ def agent_inputs(step: Step) -> dict[Condition, list]:
 
 def _train_agents(step: Step, inputs: dict[Condition, Sets]) -> dict[Condition, list[np.ndarray]]:
     """What the agents of each condition predict for the test set: one array per seed."""
-    show = step.progress("training agents")
     seeds = step.profile.diagnosis.agents.seeds
     paths = iter(step.parts([("agent", condition, seed) for condition in inputs for seed in seeds]))
     predicted = {}
-    for done, (condition, sets) in enumerate(inputs.items(), start=1):
+    for condition, sets in one_by_one(step, "training agents", [*inputs.items()]):
         predicted[condition] = [
             kept_or_made(next(paths), _train_agent, step, sets, condition, seed) for seed in seeds
         ]
-        show(done, len(inputs))
     return predicted
 
 
@@ -321,11 +324,9 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
     from compendium.papers.sun2024.explanations import HEAD_CHOICES
 
     profile = step.profile
-    runs = profile.explained_runs("diagnosis")
-    show = step.progress("measuring leaks")
     symbols = agents[agents.form == "symbol"] if len(agents) else agents
     gains = symbols.groupby([*RUN, "technique", "type"]).gain.mean() if len(symbols) else {}
-    for done, run in enumerate(runs, start=1):
+    for run in one_by_one(step, "measuring leaks", profile.explained_runs("diagnosis")):
         about = dict(zip(RUN, run, strict=True)) | {"kind": model_family(profile.models[run[1]])}
         for (technique, kind, choice), found in _leaks_of_run(step.results, profile, run):
             gain = (
@@ -338,7 +339,6 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
                 | {"technique": technique, "type": kind, "head_choice": choice, "agents_gain": gain}
                 | found
             )
-        show(done, len(runs))
 
 
 def _leaks_of_run(

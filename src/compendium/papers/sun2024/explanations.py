@@ -42,6 +42,7 @@ from attreval.models.classifier import Classifier
 from attreval.models.scorer import Scorer
 from compendium import corpora
 from compendium.config import Profile, Run
+from compendium.papers.common.runs import one_by_one
 from compendium.papers.common.tables import table_of
 from compendium.papers.pipeline.explaining import open_scorer, precision_table, sum_costs
 from compendium.project import Results
@@ -289,11 +290,9 @@ def compare_with_exact(step: Step) -> Iterator[tuple]:
         return
     scorer = open_scorer(step)
     instances = short_instances(task, scorer.model, settings.units.unit, oracle.units, oracle.rows)
-    show = step.progress("asking every coalition")
-    for done, instance in enumerate(instances, start=1):
+    for instance in one_by_one(step, "asking every coalition", instances):
         yield from _compare(step, scorer, instance)
         scorer.forget()
-        show(done, len(instances))
 
 
 def _compare(step: Step, scorer: Scorer, instance: Instance) -> Iterator[tuple]:
