@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 import nbformat
 
-from attreval.core.tables import write_text
 from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
@@ -48,10 +47,6 @@ COLUMNS = """
 | claim | published | ours | null | texts | verdict | reason | command | minutes | notebook, cell |
 |:--|:--|:--|:--|--:|:--|:--|:--|--:|:--|
 """
-
-
-def write_fidelity() -> None:
-    write_text(project.home() / "docs" / "fidelity.md", fidelity_markdown())
 
 
 def fidelity_markdown() -> str:
