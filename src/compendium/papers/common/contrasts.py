@@ -240,7 +240,7 @@ class Difference:
 
 def share_of_cells(drawn: np.ndarray, _: list[ContrastCell]) -> np.ndarray:
     """(b,) in which share of cells a difference is above 0, a tie half; of (cells, b)."""
-    return mean_of_known(np.where(np.isnan(drawn), np.nan, (drawn > 0) + 0.5 * (drawn == 0)))
+    return mean_of_known((np.sign(drawn) + 1) / 2)
 
 
 def mean_over_cells(drawn: np.ndarray, _: list[ContrastCell]) -> np.ndarray:

@@ -128,4 +128,4 @@ def verdict(low: float, high: float) -> str:
     """What an interval of a rank correlation says: one of VERDICTS."""
     if np.isnan(low) or np.isnan(high):
         return "not measured"
-    return "contradict" if high < 0 else "agree" if low > 0 else "cannot be told"
+    return "contradict" if high < 0 else "agree" if low > 0 else UNSURE

@@ -42,7 +42,7 @@ from attreval.models.classifier import Classifier
 from attreval.models.scorer import Scorer
 from compendium import corpora
 from compendium.config import Profile, Run
-from compendium.papers.common.runs import one_by_one
+from compendium.papers.common.runs import TYPED, one_by_one
 from compendium.papers.common.tables import table_of
 from compendium.papers.pipeline.explaining import open_scorer, precision_table, sum_costs
 from compendium.project import Results
@@ -185,13 +185,12 @@ def load_head_attributions(
     Records of the paper's choice are those of load_typed_attributions. FileNotFoundError:
     07_sun2024_explanations has not run; it says how it does.
     """
-    where = "07_sun2024_explanations"
     parts = range(profile.diagnosis.parts)
-    heads = pd.concat([results.read_table("heads", where, *run, part) for part in parts])
+    heads = pd.concat([results.read_table("heads", TYPED, *run, part) for part in parts])
     others = {}
     for choice in HEAD_CHOICES[1:]:
         paths = [results.typed_attributions(*run, f"{part}-{choice}") for part in parts]
-        others[choice] = read_by_instance(*(results.existing(path, where) for path in paths))
+        others[choice] = read_by_instance(*(results.existing(path, TYPED) for path in paths))
     return {
         choice: own.set_index("instance")["head"] for choice, own in heads.groupby("head_choice")
     }, others
