@@ -39,7 +39,7 @@ NUMBER_KEYS = (
     *("take", "label", "format", "otherwise"),
 )
 TAKES = ("value", "first", "count", "sum", "mean", "median", "min", "max", "distinct", "list")
-SIGNS = {">=": "ge", "<=": "le", ">": "gt", "<": "lt", "=": "eq", "not": "ne"}
+SIGNS = {">": "gt", "<": "lt", "=": "eq", "not": "ne"}
 
 
 @cache
