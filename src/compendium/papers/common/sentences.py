@@ -79,6 +79,11 @@ def farthest(rows: pd.DataFrame, column: str) -> pd.Series:
     return rows.loc[rows[column].abs().idxmax()]
 
 
+def of_first_task(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the task that stands first."""
+    return rows[rows.task.isin(rows.task[:1])]
+
+
 def between(value: float, low: float, high: float, sign: str = "") -> str:
     """A value with its interval: `0.04 [0.01, 0.07]`; sign: `+` shows that of positive ones too."""
     return f"{value:{sign}.2f} [{low:.2f}, {high:.2f}]"

@@ -16,6 +16,7 @@ from compendium.papers.common.sentences import (
     fill,
     highest,
     lowest,
+    of_first_task,
     of_row,
     sentence,
     tell,
@@ -147,7 +148,7 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
         lows = of_task["min"].to_numpy()
         highs = of_task["max"].to_numpy()
         apart.append((lows[:-1] > highs[1:]).all())
-    first = part[part.task == part.task.iloc[0]]
+    first = of_first_task(part)
     most = highest(first, "agreement")
     least = lowest(first, "agreement")
     return (
@@ -212,7 +213,7 @@ def say_groups(groups: pd.DataFrame, k: int) -> str:
 
 @sentence
 def say_people(people: pd.DataFrame) -> str:
-    part = people[people.task == people.task.iloc[0]].set_index("quantity").value
+    part = of_first_task(people).set_index("quantity").value
     if "words_mean" not in part:
         return ""
     all_mark = part.get("words_shared_by_all")

@@ -4,7 +4,14 @@ import pandas as pd
 
 from attreval.metrics import FAITHFULNESS, METRICS
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import highest, list_rows, lowest, of_row, sentence
+from compendium.papers.common.sentences import (
+    highest,
+    list_rows,
+    lowest,
+    of_first_task,
+    of_row,
+    sentence,
+)
 from compendium.papers.common.style import task_title
 
 MEASURES = {metric: METRICS[metric].title for metric in FAITHFULNESS}
@@ -13,7 +20,7 @@ MEASURES = {metric: METRICS[metric].title for metric in FAITHFULNESS}
 @sentence
 def say_area(area: pd.DataFrame) -> str:
     """The most comprehensive method of the first task, beside random scores."""
-    part = area[(area.task == area.task.iloc[0]) & (area.measure == "comprehensiveness")]
+    part = of_first_task(area[area.measure == "comprehensiveness"])
     methods = part[part.method != "random"]
     best = highest(methods, "mean")
     random = part[part.method == "random"]
@@ -53,7 +60,7 @@ def say_data(table: pd.DataFrame) -> str:
 @sentence
 def say_sizes(curves: pd.DataFrame) -> str:
     """Up to where a larger rationale raises the hard measures of the first task."""
-    part = curves[(curves.task == curves.task.iloc[0]) & (curves.method != "random")]
+    part = of_first_task(curves[curves.method != "random"])
     shown = []
     for measure, title in (
         ("normalised_comprehensiveness", "NC"),
@@ -115,7 +122,7 @@ def say_remains(remains: pd.DataFrame) -> str:
 @sentence
 def say_ratios(ratios: pd.DataFrame) -> str:
     """Where hard measures are most diagnostic, beside the soft ones, on the first task."""
-    part = ratios[ratios.task == ratios.task.iloc[0]]
+    part = of_first_task(ratios)
     hard = part[part.ratio.notna()]
     soft = part[part.ratio.isna()]
     best = highest(hard, "diagnosticity")
