@@ -112,14 +112,18 @@ def spread_over_draws(values: pd.DataFrame) -> pd.DataFrame:
     return main.groupby(["task", "method"], sort=False)[columns].mean().reset_index()
 
 
-def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
+@table_of(
+    "setting pairs tasks methods instances no_effect draws nc nc_ties soft_nc soft_nc_ties ns "
+    "ns_ties soft_ns soft_ns_ties soft_nc_difference soft_nc_follows soft_ns_difference "
+    "soft_ns_follows"
+)
+def settings_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
     """One row a setting: pairs, mean diagnosticities, ties, what decides pairs.
 
     A metric's `_difference` is to its hard counterpart, `_ties` the share of pairs with equal
     values, `_follows` as in `keep_rate_table` over all methods. no_effect: the share of texts whose
     erased form is as sure as the whole. draws: random masks of a soft measure.
     """
-    rows = []
     for setting, part in pairs.groupby("setting", sort=False):
         texts = part.drop_duplicates(["task", "instance"])
         row = {
@@ -137,8 +141,7 @@ def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
         for metric, hard in HARD_OF.items():
             row[f"{metric}_difference"] = row[metric] - row[hard]
             row[f"{metric}_follows"] = _follows(part, metric)
-        rows.append(row)
-    return pd.DataFrame(rows)
+        yield row
 
 
 def deeplift_coverage(step: Step) -> pd.DataFrame:
