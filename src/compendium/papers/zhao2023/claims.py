@@ -53,7 +53,9 @@ from compendium.papers.zhao2023.erasure import ROW
 from compendium.papers.zhao2023.settings import (
     PUBLISHED_TASKS,
     RULES,
+    compared_rows,
     compared_tasks,
+    main_rows,
     protocol_of,
     rule_setting,
 )
@@ -276,7 +278,7 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
 def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """One row a claim of Zhao & Aletras 2023 with our value, its interval, nulls and a verdict."""
     claims = read_claims("zhao2023")
-    sizes = count_texts(pairs[pairs.setting == "main"])
+    sizes = count_texts(main_rows(pairs))
     small = sizes[sizes < LEAST_TEXTS]
     why = [f"no task of {LEAST_TEXTS} texts or more tests it"]
     why += [", ".join(f"{task} has {texts} texts" for task, texts in small.items())][: len(small)]
@@ -339,9 +341,8 @@ def _turned(
     Each task and model alone, and each rule of `settings.RULES` but that of the run, where all
     tasks know it by one name.
     """
-    main = pairs[pairs.setting == "main"]
-    averaged = main[main.task.isin(compared_tasks(main.task))]
-    by_task = each_alone(averaged, {"task": "corpus"})
+    main = main_rows(pairs)
+    by_task = each_alone(compared_rows(main), {"task": "corpus"})
     for what, how, part in chain(by_task, each_alone(main, {"model": "model"})):
         yield what, how, False, compare_tasks(part, curves, step)
     tasks = pairs.task.unique()

@@ -30,7 +30,9 @@ from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, ROW, ErasureValues
 from compendium.papers.zhao2023.settings import (
     RULES,
+    compared_rows,
     compared_tasks,
+    main_rows,
     protocol_of,
     published_dataset,
     rule_setting,
@@ -95,7 +97,7 @@ def judge_pairs(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str])
 
 def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
     """One row a task: its texts in the main run, and whether these are enough."""
-    found = count_texts(pairs[pairs.setting == "main"]).rename("texts").reset_index()
+    found = count_texts(main_rows(pairs)).rename("texts").reset_index()
     averaged = found.task.isin(compared_tasks(found.task))
     return found.assign(least=LEAST_TEXTS, enough=found.texts >= LEAST_TEXTS, averaged=averaged)
 
@@ -169,9 +171,7 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
     Over all models and seeds.
     """
-    for (task, method), cell in pairs[pairs.setting == "main"].groupby(
-        ["task", "method"], sort=False
-    ):
+    for (task, method), cell in main_rows(pairs).groupby(["task", "method"], sort=False):
         # models and seeds of one instance are averaged first: the interval is over instances
         wide = cell.groupby("instance", sort=False)[WINS].mean().to_numpy()
         found = mean_low_high(wide, step.profile.bootstrap, "diagnosticity", task).T
@@ -191,8 +191,8 @@ def diagnosticity_summary(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
     1995). rank_sum, paired: p of the tests that take pairs as independent. All are NaN for hard
     metrics. texts: of the row; least: of its smallest task.
     """
-    every = pairs[pairs.setting == "main"]
-    averaged = every[every.task.isin(compared_tasks(every.task))]
+    every = main_rows(pairs)
+    averaged = compared_rows(every)
     chosen = averaged if by == "method" else every
     ends = average_cells(_wide_cells(averaged), by).loc[["average", "sd"]]
     by_value = _wide_cells(chosen).groupby(by, sort=False)[list(FAITHFULNESS)].mean()
@@ -257,7 +257,7 @@ def diagnosticity_by_ratio(
             main = protocol_of(step.profile, task, "main")
             won = pd.Series(wins(part[name], part[f"{name}_rival"], main), part.index)
             yield task, metric, ratio, *interval(task, won, part.instance)
-    for task, part in pairs[pairs.setting == "main"].groupby("task", sort=False):
+    for task, part in main_rows(pairs).groupby("task", sort=False):
         for metric in HARD_OF:
             yield task, metric, np.nan, *interval(task, part[f"win_{metric}"], part.instance)
 
@@ -274,8 +274,8 @@ def erasure_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFr
     equal_means = own[own.setting == "equal_means"].rename(columns=equal)
     parts = [
         hard.melt(ROW, HARD_MEASURES, "measure"),
-        own[own.setting == "main"].melt(ROW, HARD_OF, "measure"),
-        pairs[pairs.setting == "main"].melt(ROW, WINS, "measure"),
+        main_rows(own).melt(ROW, HARD_OF, "measure"),
+        main_rows(pairs).melt(ROW, WINS, "measure"),
         equal_means.melt(ROW, equal.values(), "measure"),
     ]
     return pd.concat(parts, ignore_index=True)
@@ -305,7 +305,7 @@ def rule_tables(by_rule: pd.DataFrame, step: Step) -> dict[str, pd.DataFrame]:
     these ties; texts: of the row; least: of its smallest task. Means over tasks are taken as in
     Table 2.
     """
-    compared = by_rule[by_rule.task.isin(compared_tasks(by_rule.task))]
+    compared = compared_rows(by_rule)
     average = _summarise(compared.assign(row="average"), ["row"], step)
 
     def with_average(pairs: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -349,8 +349,7 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
     table, else `not surely apart from`.
     """
     rows = []
-    compared = by_rule[by_rule.task.isin(compared_tasks(by_rule.task))]
-    for rule, part in compared.groupby("rule", sort=False):
+    for rule, part in compared_rows(by_rule).groupby("rule", sort=False):
         for soft, hard in HARD_OF.items():
             ahead = lead(part, soft, hard)
             row = {

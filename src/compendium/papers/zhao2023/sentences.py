@@ -13,6 +13,7 @@ from compendium.papers.common.sentences import (
     sentence,
 )
 from compendium.papers.common.style import task_title
+from compendium.papers.zhao2023.settings import main_rows
 
 MEASURES = {metric: METRICS[metric].title for metric in FAITHFULNESS}
 
@@ -149,7 +150,7 @@ def say_draws(draws: pd.DataFrame) -> str:
 @sentence
 def say_scale(keep: pd.DataFrame) -> str:
     """How much of a text the main protocol keeps, and how often who keeps more wins."""
-    part = keep[keep.setting == "main"]
+    part = main_rows(keep)
     least = lowest(part, "keep_rate")
     most = highest(part, "keep_rate")
     weights = part.pairs / part.pairs.sum()
@@ -199,7 +200,7 @@ def say_settings(settings: pd.DataFrame) -> str:
         "{row.soft_ns_ties:percent} on Soft-NS; "
         "erasing everything changes nothing in {row.no_effect:percent} of the texts."
     )
-    return list_rows(said, settings[settings.setting == "main"])
+    return list_rows(said, main_rows(settings))
 
 
 @sentence
