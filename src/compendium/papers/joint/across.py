@@ -79,12 +79,13 @@ def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:
     """
     here = part[part.model.isin([a, b])]
     wide = here.pivot_table(index="instance", columns=["model", "method"], values="value")
+    nothing = np.empty((0, 2, 0))
     if not {a, b} <= {*wide.columns.get_level_values("model")}:
-        return np.empty((0, 2, 0))
+        return nothing
     methods = [method for method in wide[a] if method in wide[b]]
     array = np.stack([wide[model][methods] for model in (a, b)], axis=1)
     known = ~np.isnan(array).any(axis=(1, 2))
-    return array[known] if known.any() else np.empty((0, 2, 0))
+    return array[known] if known.any() else nothing
 
 
 def lost_between(array: np.ndarray, rng: Rng) -> tuple[float, ...]:
@@ -92,11 +93,12 @@ def lost_between(array: np.ndarray, rng: Rng) -> tuple[float, ...]:
 
     Of (n, 2, m) values of two models; see `across_table`. NaN for a single text.
     """
-    if len(array) < 2:
+    texts = len(array)
+    if texts < 2:
         return (np.nan,) * 4
-    halves = cut_texts(len(array), rng)
-    exchanged = np.where(rng.random((WORLDS, len(array))) < 0.5, -1.0, 1.0)
-    as_it_is = np.ones((1, len(array)))
+    halves = cut_texts(texts, rng)
+    exchanged = np.where(rng.random((WORLDS, texts)) < 0.5, -1.0, 1.0)
+    as_it_is = np.ones((1, texts))
     signs = np.concatenate([as_it_is, exchanged])  # the data first: so p counts them, too
     within, across = tau_within_and_across(array, halves, signs)
     lost = within - across

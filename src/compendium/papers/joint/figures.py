@@ -30,9 +30,10 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     pooled = table[(table.task == POOLED) & table.tau.notna()]
     part = pooled[pooled.granularity == granularity]
     names = [name for name in JOINT if name in {*part.metric_a, *part.metric_b}]
-    if len(names) < 2:
+    many = len(names)
+    if many < 2:
         return draw_nothing("No two metrics have judged the same methods in this run.")
-    figure, axes = plt.subplots(figsize=(0.5 * len(names) + 2.8, 0.38 * len(names) + 2.2))
+    figure, axes = plt.subplots(figsize=(0.5 * many + 2.8, 0.38 * many + 2.2))
     # red to blue through white: told apart by the colour-blind too
     colours = plt.colormaps["RdBu"]
 
@@ -54,8 +55,8 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
         at = names.index(row.metric)
         write(at, at, row.tau, "#555555", style="italic")
     titles = [JOINT[name].title for name in names]
-    axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
-    places = np.arange(len(names)) + 0.5
+    axes.set(xlim=(0, many), ylim=(many, 0))
+    places = np.arange(many) + 0.5
     axes.set_xticks(places, titles, rotation=35, ha="right")
     axes.set_yticks(places, titles)
     style.bare(axes)

@@ -30,6 +30,7 @@ LARGE = 10  # the largest k compared
 SETTLED = 5  # the k above which the paper sees no improvement
 LEFT = 5  # an advantage of which a fifth is left has not disappeared
 PAIRS = list(combinations(SIX, 2))
+UPPER = np.triu_indices(len(SIX), 1)  # where PAIRS stand in a matrix of methods
 BEST_PAIR = (SHAP, LIME)
 OTHER_PAIRS = [pair for pair in PAIRS if pair != BEST_PAIR]
 LOW_PAIRS = [pair for pair in PAIRS if set(pair) & set(LOW)]
@@ -117,7 +118,7 @@ def values_of(reading: VotedText, spec: AgreementSpec, lengths: np.ndarray) -> n
         agreed = np.full((len(KS), len(voters), len(voters)), np.nan)
         for (i, a), (j, b) in combinations(enumerate(voters), 2):
             agreed[:, i, j] = [reading.agreement_at_k((a, b), k, spec) for k in KS]
-    found["pairs"] = agreed[:, *np.triu_indices(len(SIX), 1)].T
+    found["pairs"] = agreed[:, *UPPER].T
     if reading.marked:
         found["people"] = agreed[:, : len(SIX), -1].T
     found["k"] = of_methods.sum(axis=1)
@@ -128,7 +129,7 @@ def values_of(reading: VotedText, spec: AgreementSpec, lengths: np.ndarray) -> n
     if len(reading.tokens) >= long:
         found["long_rise"] = rise / (LARGE - 1)
     by_spans = pairwise_agreement_of(chosen_chunks(of_methods, find_chunks(reading.tokens)))
-    found["spans"] = by_spans[np.triu_indices(len(SIX), 1)].mean()
+    found["spans"] = by_spans[UPPER].mean()
     return values
 
 
@@ -247,7 +248,7 @@ def _renamed() -> np.ndarray:
     """(720, p) where each number stands after the six methods' names are exchanged."""
     own = np.arange(NUMBERS.itemsize // 8, dtype=float)
     pair_at = np.zeros((len(SIX), len(SIX)), int)
-    first, second = np.triu_indices(len(SIX), 1)
+    first, second = UPPER
     pair_at[first, second] = pair_at[second, first] = range(len(PAIRS))
     orders = np.array(list(permutations(range(len(SIX)))))
     out = np.repeat(own[None], len(orders), axis=0)

@@ -122,13 +122,10 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.
     for claim in claims:
         if claim.why_not:
             continue
-        found[claim.id] = (
-            our_value(claim, values, step) if claim.contrast else trade_off(step, values)
-        )
+        one = our_value(claim, values, step) if claim.contrast else trade_off(step, values)
         of_agents = "simulatability" in (claim.contrast or {}).get("properties", ())
-        reason = unlearned if of_agents else ""
-        if (reason or void) and found[claim.id].reason:
-            found[claim.id] = untested(reason or void)
+        reason = (of_agents and unlearned) or void
+        found[claim.id] = untested(reason) if reason and one.reason else one
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
 
 

@@ -208,17 +208,19 @@ def explained_sets(ranked: RankedInstance, settings: DiagnosisSpec, run: Run) ->
                 ((technique, kind, k, size), chosen)
                 for kind, chosen in match_budget(rankings, k).items()
             ]
+
+    def at_random(kind: str, k: int, size: int, rng: Rng) -> Sets:
+        drawn = random_units(len(ranked.units), size, settings.random_draws, rng)
+        return [(("random", kind, k, size), chosen) for chosen in drawn]
+
     rng = generator("random units", *run, ranked.instance.id)
     for k, some in sizes.items():  # not as many as each technique, where these differ
-        size = round(np.mean(some))
-        drawn = random_units(len(ranked.units), size, settings.random_draws, rng)
-        sets += [(("random", RANDOM, k, size), chosen) for chosen in drawn]
+        sets += at_random(RANDOM, k, round(np.mean(some)), rng)
     if settings.random_sizes == "each":
         rng = generator("random units of each", *run, ranked.instance.id)
         spans = [key for key, _ in sets if key[1] == "span"]
         for technique, _, k, size in spans:
-            drawn = random_units(len(ranked.units), size, settings.random_draws, rng)
-            sets += [(("random", technique, k, size), chosen) for chosen in drawn]
+            sets += at_random(technique, k, size, rng)
     return sets
 
 
