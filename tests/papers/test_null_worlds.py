@@ -196,9 +196,7 @@ def test_claims_on_agreement_are_not_reproduced_by_noise():
     def findings(rng, _):
         values = kamp.values_and_worlds(noise(rng), spec, 0)[0]
         run = ("noise", "m", int(values[0, 0] * 1e6))
-        return kamp.findings_of(
-            values, null, PROFILE, run, BOOTSTRAP, spec.fixed_k, spec.improvement
-        )
+        return kamp.findings_of(values, null, PROFILE, run, BOOTSTRAP, spec)
 
     reproduced, tested = count_reproduced("kamp2023", findings)
     assert (tested == WORLDS).all() and len(tested) >= 8

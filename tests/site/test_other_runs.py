@@ -8,7 +8,7 @@ import pytest
 from reference import CHECKOUT
 
 from compendium.project import Results
-from compendium.site.pictures import NO_LIMIT, draw_prices, time_to_accuracy
+from compendium.site.pictures import NO_LIMIT, draw_table, time_to_accuracy
 from compendium.site.rendering import _count_verdicts
 from compendium.site.verify import ALONE, other_runs
 
@@ -66,12 +66,13 @@ def test_only_verdicts_that_differ_are_listed_and_only_those_tested_by_both(comm
 
 def test_the_picture_of_prices(tmp_path):
     table = CHECKOUT / "results" / "reference" / "benchmark" / "benchmark_accuracy.csv"
-    assert {path.suffix for path in draw_prices(table, tmp_path)} == {".png", ".svg"}
+    made = draw_table(time_to_accuracy, table, tmp_path / "prices")
+    assert {path.suffix for path in made} == {".png", ".svg"}
     found = pd.read_csv(table)
-    axes = time_to_accuracy(found[~found.method.isin(NO_LIMIT)])
+    axes = time_to_accuracy(found)
     drawn = {float(y) for line in axes.get_lines() for y in line.get_ydata()}
     assert drawn == set(found[~found.method.isin(NO_LIMIT)].spearman)
-    made = draw_prices(tmp_path / "none.csv", tmp_path)
+    made = draw_table(time_to_accuracy, tmp_path / "none.csv", tmp_path / "prices")
     assert b"not part of this run" in made[1].read_bytes()
 
 

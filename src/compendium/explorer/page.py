@@ -134,7 +134,7 @@ def _same_top(scores: np.ndarray, kept: np.ndarray, largest_k: int) -> bool:
     top = scores >= np.sort(scores)[-largest_k:].min()
     if not top.all() and kept[~top].max() >= kept[top].min():
         return False
-    return bool((rankdata(scores[top], "dense") == rankdata(kept[top], "dense")).all())
+    return (rankdata(scores[top], "dense") == rankdata(kept[top], "dense")).all()
 
 
 def _same_shape(scores: np.ndarray, kept: np.ndarray) -> bool:
@@ -144,7 +144,7 @@ def _same_shape(scores: np.ndarray, kept: np.ndarray) -> bool:
         ends = values[-1] - values[0]
         return np.sign([*np.diff(values), ends, *(values - values.mean())])
 
-    return bool((signs(scores) == signs(kept)).all())
+    return (signs(scores) == signs(kept)).all()
 
 
 def pack_scores(scores: np.ndarray, largest_k: int, rule: PeakRule) -> list:

@@ -43,7 +43,7 @@ from compendium.workflow.instance_values import read_values
 MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
 # notebooks that keep metrics' values of single texts
 VALUES_OF = ("04_poerner2018", "06_zhao2023", "07_sun2024")
-TEXT_AGREEMENT = ("methods", "methods_dynamic", "people")  # columns of notebook 05
+TEXT_AGREEMENT = ["methods", "methods_dynamic", "people"]  # columns of notebook 05
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def read_means(results: Results, values: pd.DataFrame, runs: Iterable[Run]) -> d
         part(run, "dynamic")[row["a"], row["b"]] = (row["dynamic"], count)
     sentences = _read_table(results.tables / "05_kamp2023_sentences.csv")
     for run, rows in sentences.groupby(RUN, sort=False) if len(sentences) else ():
-        part(run, "text_agreement").update(rows[list(TEXT_AGREEMENT)].mean().dropna().to_dict())
+        part(run, "text_agreement").update(rows[TEXT_AGREEMENT].mean().dropna().to_dict())
     return out
 
 

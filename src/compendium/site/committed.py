@@ -158,10 +158,10 @@ def copy_tables(files: Sequence[Path], copy: Results, quoted: Quoted) -> list[st
         elif path.name in quoted:
             said.append(f"table {path.name}: words of {_name(quoted[path.name])}")
         else:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text("utf-8")
             if size > LONG_BYTES and "_claims" not in path.stem:
                 text = cut_numbers(text)
-            (copy.tables / path.name).write_text(text, encoding="utf-8")
+            write_text(copy.tables / path.name, text)
     return said
 
 
@@ -201,8 +201,7 @@ def copy_figures(
             shown.add(path.read_bytes())
             (copy.figures / path.name).write_bytes(shrink_png(path.read_bytes()))
             if vector:
-                small = shrink_svg(svg.read_text(encoding="utf-8"))
-                (copy.figures / svg.name).write_text(small, encoding="utf-8")
+                write_text(copy.figures / svg.name, shrink_svg(svg.read_text("utf-8")))
     return shown, said
 
 

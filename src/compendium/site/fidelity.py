@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 import nbformat
 
-from attreval.core.tables import write_text
 from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
@@ -48,10 +47,6 @@ COLUMNS = """
 | claim | published | ours | null | texts | verdict | reason | command | minutes | notebook, cell |
 |:--|:--|:--|:--|--:|:--|:--|:--|--:|:--|
 """
-
-
-def write_fidelity() -> None:
-    write_text(project.home() / "docs" / "fidelity.md", fidelity_markdown())
 
 
 def fidelity_markdown() -> str:
@@ -127,14 +122,15 @@ def reason_of(row: dict) -> str:
     """Why a claim has its verdict, and what turns it; NOT_FOUND where nobody knows."""
     made = {"random scores": "null_scores", "exchanged names": "null_names"}
     said = ", ".join(f"{name} {row[key]:.3f}" for name, key in made.items() if row[key] is not None)
+    turned = row["turned_by"]
     match row["verdict"]:
         case verdicts.Verdict.REPRODUCED:
             beside = said and row["null_p"] is None
             edge = f"The null is the edge of the range; beside it, {said}. " if beside else ""
-            turns = f"Turned by {row['turned_by']}." if row["turned_by"] else ""
+            turns = f"Turned by {turned}." if turned else ""
             return (edge + turns).strip() or "–"
         case verdicts.Verdict.RULE:
-            return f"Another conclusion by {row['rule']}. Turned by {row['turned_by']}."
+            return f"Another conclusion by {row['rule']}. Turned by {turned}."
         case verdicts.Verdict.UNTESTABLE:
             return f"{row['reason']}." if row["reason"] else "nothing in this run tests it."
         case verdicts.Verdict.INCONCLUSIVE:
@@ -144,7 +140,7 @@ def reason_of(row: dict) -> str:
             return f"{row['null_p']:.0%} of null worlds support it as much (on average: {said})."
         case verdicts.Verdict.DIRECTION:
             return "Beyond chance on the claimed side, but not surely in the range."
-    return f"Turned by {row['turned_by']}." if row["turned_by"] else NOT_FOUND
+    return f"Turned by {turned}." if turned else NOT_FOUND
 
 
 def _verdict(row: dict, others: Mapping[str, dict], elsewhere: Sequence[dict]) -> str:

@@ -110,7 +110,6 @@ class Notebook:
 
     name: str
     title: str
-    language: str
     cells: tuple[NotebookCell, ...]
 
     def cell(self, label: str) -> NotebookCell:
@@ -138,8 +137,7 @@ def read_notebook(path: Path) -> Notebook:
     text = "\n".join(cell.source for cell in cells if cell.kind == "markdown")
     heading = re.search(r"^#\s+(.+?)\s*#*\s*$", text, re.M)
     title = heading[1] if heading else path.stem
-    language = node.metadata.get("language_info", {}).get("name", "python")
-    return Notebook(path.stem, title, language, cells)
+    return Notebook(path.stem, title, cells)
 
 
 def _read_cell(cell: nbformat.NotebookNode, number: int, path: Path) -> NotebookCell:
@@ -212,7 +210,7 @@ def notebook_markdown(notebook: Notebook, folder: str, assets: dict[str, bytes])
                 titled = True
             blocks.append(source)
             continue
-        code = fence(cell.source, f".{notebook.language}") if cell.source else ""
+        code = fence(cell.source, ".python") if cell.source else ""
         code = code and f"<details>\n<summary>Code</summary>\n\n{code}\n\n</details>"
         shown = [
             block for block in (code, outputs_markdown(cell, folder, assets, streams=True)) if block

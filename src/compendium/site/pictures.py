@@ -3,7 +3,7 @@
 And what is said in the place of a picture that is not there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,30 +92,20 @@ def draw_bars(shares: pd.Series, title: str) -> plt.Axes:
     return axes
 
 
-def draw_prices(table: Path, folder: Path) -> list[Path]:
-    """Write `time-to-accuracy`, as PNG and SVG, into `folder`; return the paths.
+def draw_table(draw: Callable[[pd.DataFrame], plt.Axes], table: Path, stem: Path) -> list[Path]:
+    """Write what `draw` makes of a table, as PNG and SVG; return the paths.
 
-    table: of benchmarks/accuracy.py, a row a method and budget: spearman, low, high, and the
-    columns of PRICES.
+    A table that is not there gives a picture that says so. stem: where, without the ending.
     """
-    picture = draw_nothing(NO_PICTURE)
-    if table.exists():
-        found = read_csv(table)
-        picture = time_to_accuracy(found[~found.method.isin(NO_LIMIT)])
-    return write_picture(picture, folder / "time-to-accuracy")
-
-
-def draw_court(table: Path, folder: Path) -> list[Path]:
-    """Write `court`, as PNG and SVG, into `folder`; return the paths.
-
-    table: of benchmarks/court/judging.py, a row a metric: before_random, low, high, verdict.
-    """
-    picture = court(read_csv(table)) if table.exists() else draw_nothing(NO_PICTURE)
-    return write_picture(picture, folder / "court")
+    picture = draw(read_csv(table)) if table.exists() else draw_nothing(NO_PICTURE)
+    return write_picture(picture, stem)
 
 
 def court(found: pd.DataFrame) -> plt.Axes:
-    """How often other libraries' metrics, and ours, put a planted truth before random scores."""
+    """How often other libraries' metrics, and ours, put a planted truth before random scores.
+
+    found: of benchmarks/court/judging.py, a row a metric: before_random, low, high, verdict.
+    """
     use_style()
     _, axes = plt.subplots(figsize=(4, 0.21 * len(found) + 0.8))
     own = {name: f"attreval {metric.title}" for name, metric in METRICS.items()}
@@ -134,8 +124,13 @@ def court(found: pd.DataFrame) -> plt.Axes:
 
 
 def time_to_accuracy(found: pd.DataFrame) -> plt.Axes:
-    """Correlation with the limit over evaluations, and over seconds; the first panel's axes."""
+    """Correlation with the limit over evaluations, and over seconds; the first panel's axes.
+
+    found: of benchmarks/accuracy.py, a row a method and budget: spearman, low, high, and the
+    columns of PRICES; methods of NO_LIMIT are left out.
+    """
     use_style()
+    found = found[~found.method.isin(NO_LIMIT)]
     cycle = plt.rcParams["axes.prop_cycle"].by_key()["color"]
     colours = dict(zip(found.method.unique(), cycle, strict=False))
     figure, panels = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True)

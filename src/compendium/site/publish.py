@@ -10,13 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from attreval.core.tables import write_json
+from attreval.core.tables import write_json, write_text
 from compendium import config, project
 from compendium.config import Profile
 from compendium.explorer.page import COMMITTED, gather_page, to_json
 from compendium.project import Results, replace_folder
 from compendium.site import committed as runs
-from compendium.site.fidelity import write_fidelity
+from compendium.site.fidelity import fidelity_markdown
 from compendium.site.quotes import (
     corpus_texts,
     find_quotes,
@@ -77,14 +77,13 @@ def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
         left_out = _copy_clean(settings, files, Results(folder), exempt)
         manifest["left_out"] = list(dict.fromkeys([*manifest["left_out"], *left_out]))
         write_json(folder / "manifest.json", manifest)
-        claims = runs.claims_json(Results(folder).tables)
-        (folder / "claims.json").write_text(claims, encoding="utf-8")
-        (folder / "README.md").write_text(_describe(settings.name, manifest), encoding="utf-8")
+        write_text(folder / "claims.json", runs.claims_json(Results(folder).tables))
+        write_text(folder / "README.md", _describe(settings.name, manifest))
         shown = gather_page(run, everything=False)
         if shown["runs"]:
-            (folder / COMMITTED).write_text(to_json(shown), encoding="utf-8")
+            write_text(folder / COMMITTED, to_json(shown))
         refuse_quotes(folder, corpus_texts(settings), exempt)
-    write_fidelity()
+    write_text(project.home() / "docs" / "fidelity.md", fidelity_markdown())
     runs.write_links()
     return place.root
 

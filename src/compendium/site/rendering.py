@@ -34,12 +34,13 @@ from compendium.site.pandoc_route.site import build_site, staged_site
 from compendium.site.pictures import (
     NO_FIGURE,
     NOT_HERE,
+    court,
     draw_cards,
-    draw_court,
-    draw_prices,
     draw_scorecards,
+    draw_table,
     has_claims,
     say_no_figure,
+    time_to_accuracy,
 )
 from compendium.site.quotes import outputs_of
 from compendium.site.reference import methods_markdown, metrics_markdown, python_markdown
@@ -163,8 +164,9 @@ def _draw(
     drawn = draw_scorecards(tables, folder)
     drawn += draw_cards(variables, folder)
     drawn += draw_beside(cells, folder)
-    drawn += draw_prices(measured / "benchmark_accuracy.csv", folder)
-    drawn += draw_court(measured / "court.csv", folder)
+    prices = measured / "benchmark_accuracy.csv"
+    drawn += draw_table(time_to_accuracy, prices, folder / "time-to-accuracy")
+    drawn += draw_table(court, measured / "court.csv", folder / "court")
     _remove_others(folder, {path.name for path in drawn})
 
 

@@ -39,7 +39,7 @@ NUMBER_KEYS = (
     *("take", "label", "format", "otherwise"),
 )
 TAKES = ("value", "first", "count", "sum", "mean", "median", "min", "max", "distinct", "list")
-SIGNS = {">=": "ge", "<=": "le", ">": "gt", "<": "lt", "=": "eq", "not": "ne"}
+SIGNS = {">": "gt", "<": "lt", "=": "eq", "not": "ne"}
 
 
 @cache
@@ -144,14 +144,7 @@ def table_markdown(
         )
     where = f"table {name!r} ({', '.join(paths)})"
     if spread := declared.get("spread"):
-        _check_columns([*spread["rows"], spread["by"], spread["value"]], frame, where)
-        if frame.duplicated([*spread["rows"], spread["by"]]).any():
-            raise ReportError(
-                f"{where}: several rows for one {', '.join(spread['rows'])} and {spread['by']}"
-            )
-        order = frame[spread["rows"]].drop_duplicates()
-        wide = frame.pivot(index=spread["rows"], columns=spread["by"], values=spread["value"])
-        frame = order.merge(wide.reset_index(), on=spread["rows"])
+        frame = _spread_out(frame, where, **spread)
     columns = declared["columns"]
     names = declared.get("names", {})
     order = [str(column).removeprefix("-") for column in declared.get("sort", [])]
@@ -182,6 +175,18 @@ def table_markdown(
     if any(MISSING in row for row in rows):
         made += f"\n{MISSING} {declared.get('dash', NO_VALUE)}\n"
     return made
+
+
+def _spread_out(
+    frame: pd.DataFrame, where: str, rows: list[str], by: str, value: str
+) -> pd.DataFrame:
+    """One row for each `rows`, with a column of values for each of `by`."""
+    _check_columns([*rows, by, value], frame, where)
+    if frame.duplicated([*rows, by]).any():
+        raise ReportError(f"{where}: several rows for one {', '.join(rows)} and {by}")
+    order = frame[rows].drop_duplicates()
+    wide = frame.pivot(index=rows, columns=by, values=value)
+    return order.merge(wide.reset_index(), on=rows)
 
 
 def read_matching(

@@ -40,16 +40,16 @@ def test_a_further_method_recolours_nobody(monkeypatch):
 
 @given(st.lists(st.floats(-2, 3), max_size=12))
 def test_names_are_apart_in_order_and_inside(places):
-    moved = move_apart(places, 0.05, 0.0, 1.0)
+    moved = move_apart(places, 0.05)
     order = np.argsort(places, kind="stable")
     assert (np.diff(moved[order]) >= 0.05 - 1e-9).all()
     assert (moved == moved.clip(-1e-9, 1 + 1e-9)).all()
 
 
 def test_what_is_apart_already_stays_and_a_heap_moves_by_the_least_squares():
-    assert np.allclose(move_apart([0.3, 0.0, 1.0, 0.9], 0.1, 0.0, 1.0), [0.3, 0.0, 1.0, 0.9])
-    assert np.allclose(move_apart([0.5, 0.5, 0.5], 0.1, 0.0, 1.0), [0.4, 0.5, 0.6])
-    assert np.allclose(move_apart([0.0, 0.0], 0.1, 0.0, 1.0), [0.0, 0.1])  # the edge holds
+    assert np.allclose(move_apart([0.3, 0.0, 1.0, 0.9], 0.1), [0.3, 0.0, 1.0, 0.9])
+    assert np.allclose(move_apart([0.5, 0.5, 0.5], 0.1), [0.4, 0.5, 0.6])
+    assert np.allclose(move_apart([0.0, 0.0], 0.1), [0.0, 0.1])  # the edge holds
 
 
 def test_every_curve_is_named_once_and_names_do_not_overlap():

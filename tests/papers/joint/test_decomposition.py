@@ -143,7 +143,7 @@ def test_models_are_drawn_with_all_their_seeds():
     rng = np.random.default_rng(0)
 
     def often(pairs, of_model):
-        drawn = [decomposition._draw_pairs(pairs, of_model, rng) for _ in range(2000)]
+        drawn = [decomposition._draw_pairs(pairs, of_model, rng, True) for _ in range(2000)]
         return (np.array(drawn) > 0).mean(axis=0)
 
     pairs = np.array([(0, 1), (0, 2), (0, 3), (2, 3)])

@@ -245,6 +245,7 @@ class Turn:
     open: bool = False
 
 
+Turning = Callable[[Claim], Iterable[Turn]]  # what a conclusion is when something else is turned
 TITLES = {"task": task_title, "model": model_title}
 
 
@@ -253,7 +254,7 @@ def each_alone(
 ) -> Iterator[tuple[Turnable, str, pd.DataFrame]]:
     """For each distinct value of a column that has several: what is turned, to what, its rows."""
     for column, what in columns.items():
-        names = list(dict.fromkeys(rows[column].dropna()))
+        names = rows[column].dropna().unique()
         for name in names if len(names) > 1 else ():
             yield what, TITLES.get(column, str)(name), rows[rows[column] == name]
 
@@ -262,7 +263,7 @@ def each_alone(
 def turned_claims_table(
     claims: Iterable[Claim],
     judged: pd.DataFrame,
-    turn: Callable[[Claim], Iterable[Turn]],
+    turn: Turning,
     confidence: float,
 ) -> Iterator[tuple]:
     """One row a tested conclusion and thing turned: its number, and whether it holds then.
@@ -296,13 +297,10 @@ def turned_claims_table(
 def settle(
     claims: Sequence[Claim],
     judged: pd.DataFrame,
-    turn: Callable[[Claim], Iterable[Turn]],
+    turn: Turning,
     confidence: float,
 ) -> Judged:
-    """The verdicts with what turns them.
-
-    judged: of `score` on these claims. turn: what a conclusion is when something else is turned.
-    """
+    """The verdicts with what turns them. judged: of `score` on these claims."""
     turned = turned_claims_table(claims, judged, turn, confidence)
     by_claim = dict(list(turned.groupby("claim", sort=False)))
     rows = []

@@ -64,7 +64,7 @@ class ColouredText:
         for name, words in self._scaled():
             shown = []
             for word, _, scaled, marked, highest in words:
-                look = {"underlined": bool(marked), "weight": "bold" if highest else "normal"}
+                look = {"underlined": marked, "weight": "bold" if highest else "normal"}
                 shown.append({"text": word, "ground": blend(scaled) if scaled else None, **look})
             if self.after:
                 shown.append({"text": f"[{self.after}]", "colour": GREY})

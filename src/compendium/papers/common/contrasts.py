@@ -240,7 +240,7 @@ class Difference:
 
 def share_of_cells(drawn: np.ndarray, _: list[ContrastCell]) -> np.ndarray:
     """(b,) in which share of cells a difference is above 0, a tie half; of (cells, b)."""
-    return mean_of_known(np.where(np.isnan(drawn), np.nan, (drawn > 0) + 0.5 * (drawn == 0)))
+    return mean_of_known((np.sign(drawn) + 1) / 2)
 
 
 def mean_over_cells(drawn: np.ndarray, _: list[ContrastCell]) -> np.ndarray:
@@ -287,7 +287,7 @@ def mean_difference(
     tasks = tuple(dict.fromkeys(cell.task for cell in cells))
     models = tuple(dict.fromkeys(cell.model for cell in cells))
     finding = Finding(
-        float(value[0]),
+        value[0],
         value[1:],
         nulls.get("scores", NO_WORLDS),
         nulls.get("names", NO_WORLDS),
@@ -295,7 +295,7 @@ def mean_difference(
         models=len(models),
         seeds=max(len(set(cell.seeds)) for cell in cells),
     )
-    positive = int((by_cell[:, 0] > 0).sum()) if by_cell.ndim == 2 else 0
+    positive = (by_cell[:, 0] > 0).sum() if by_cell.ndim == 2 else 0
     return Difference(finding, positive, len(cells), tasks, models)
 
 
@@ -345,7 +345,7 @@ class Measured(Generic[Means]):
         by_scores, by_names = nulls
         return replace(
             self.about,
-            value=float(value[0]),
+            value=value[0],
             drawn=value[1:],
             by_scores=by_scores,
             by_names=by_names,

@@ -4,7 +4,7 @@ Instances are the first of a table, whose order is random and never changes, so 
 same ones.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -18,9 +18,9 @@ from attreval.core.tables import read_by_instance, read_tokens
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from compendium import corpora, project
-from compendium.config import Judge, Profile, Run
+from compendium.config import Profile, Run
 from compendium.corpora.written import printed_instances
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import put_together, table_of
 from compendium.project import Results
 from compendium.workflow.step import Step
 
@@ -113,6 +113,14 @@ def load_typed_tokens(results: Results, profile: Profile, *run: *Run) -> Read:
     return read_tokens(*(results.existing(path, TYPED) for path in paths))
 
 
+def one_by_one(step: Step, what: str, items: Sequence) -> Iterator:
+    """The items in turn, while the display of progress says how many are done."""
+    show = step.progress(what)
+    for done, item in enumerate(items, start=1):
+        yield item
+        show(done, len(items))
+
+
 def of_run(table: pd.DataFrame, run: Run) -> pd.DataFrame:
     """The rows of a run; none of an empty table."""
     return table[(table[RUN] == list(run)).all(axis=1)] if len(table) else table
@@ -160,21 +168,32 @@ def kept_for_run(
 load_records_once = kept_for_run(attribution_files)(load_attributions)
 
 
-def read_shards(
-    step: Step, table: str, judge: Judge | None = None, gaps: bool = False
+def read_of_runs(
+    step: Step, table: str, notebook: str, parts: Iterable[tuple], gaps: bool = False
 ) -> pd.DataFrame:
-    """A table that notebook 03 wrote for each shard (of a judge's runs), with its run.
+    """A table that a notebook wrote for each of these runs, or parts of runs, with its run.
 
     gaps: some may be missing.
     """
-    parts = []
-    for run in step.profile.explained_runs(judge):
-        about = dict(zip(RUN, run, strict=True))
-        for shard in range(step.profile.explaining_of(run[0]).shards):
-            place = (table, "03_explain", *run, shard)
-            if not gaps or step.results.table(*place).exists():
-                parts.append(step.results.read_table(*place).assign(**about))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=RUN)
+    found = []
+    for part in parts:
+        if not gaps or step.results.table(table, notebook, *part).exists():
+            about = dict(zip(RUN, part, strict=False))
+            found.append(step.results.read_table(table, notebook, *part).assign(**about))
+    return put_together(found or [pd.DataFrame(columns=RUN)])
+
+
+def read_shards(
+    step: Step, table: str, runs: Iterable[Run] | None = None, gaps: bool = False
+) -> pd.DataFrame:
+    """A table that notebook 03 wrote for each shard of these runs, or of all runs."""
+    profile = step.profile
+    shards = [
+        (*run, shard)
+        for run in (profile.explained_runs() if runs is None else runs)
+        for shard in range(profile.explaining_of(run[0]).shards)
+    ]
+    return read_of_runs(step, table, "03_explain", shards, gaps)
 
 
 def mean_costs(parts: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -270,7 +289,7 @@ def load_printed(step: Step, run: Run, name: str) -> PrintedText:
     tokens = load_tokens(step.results, step.profile, *run, part="printed")[name]
     records = read_by_instance(step.results.attributions(*run, "printed"))[name]
     said = step.results.read_table("printed", "03_explain", *run, 0).set_index("instance")
-    return PrintedText(instance, tokens, records, int(said.predicted[name]))
+    return PrintedText(instance, tokens, records, said.predicted[name])
 
 
 def borrowed_evidence(task: str) -> dict[tuple[str, ...], Instance]:

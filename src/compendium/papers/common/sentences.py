@@ -43,20 +43,18 @@ def sentence(function: Callable[..., str]) -> Callable[..., BoldSentence]:
         ]
         try:
             text = function(*given)
-            other = function(*map(_without_nan, given)) if _has_nan(text) else text
+            other = text
+            if NOT_A_NUMBER.search(text):
+                other = function(*map(_without_nan, given))
         except ValueError as error:
             if not NO_LARGEST.search(str(error)):
                 raise
             return BoldSentence(NOTHING)
-        if not text or _has_nan(other):
+        if not text or NOT_A_NUMBER.search(other):
             return BoldSentence(NOTHING)
         return BoldSentence(f"{text[0].upper()}{text[1:].removesuffix('.')}.")
 
     return say
-
-
-def _has_nan(text: str) -> bool:
-    return bool(NOT_A_NUMBER.search(text))
 
 
 def _without_nan(given: object) -> object:
@@ -79,6 +77,11 @@ def lowest(rows: pd.DataFrame, column: str) -> pd.Series:
 def farthest(rows: pd.DataFrame, column: str) -> pd.Series:
     """The row whose cell of a column is the farthest from 0."""
     return rows.loc[rows[column].abs().idxmax()]
+
+
+def of_first_task(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the task that stands first."""
+    return rows[rows.task.isin(rows.task[:1])]
 
 
 def between(value: float, low: float, high: float, sign: str = "") -> str:

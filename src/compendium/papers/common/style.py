@@ -150,17 +150,17 @@ def finish_matrix(axes: Axes, task: str) -> None:
     axes.set_xticklabels(axes.get_xticklabels(), rotation=40, ha="right")
 
 
-def move_apart(places: ArrayLike, gap: float, low: float, high: float) -> np.ndarray:
+def move_apart(places: ArrayLike, gap: float) -> np.ndarray:
     """Places moved as little as leaves neighbours `gap` apart, by least squares.
 
-    They stay between low and high where there is room.
+    They stay between 0 and 1 where there is room.
     """
     places = np.asarray(places, float)
     order = np.argsort(places, kind="stable")
     steps = gap * np.arange(len(places))
     apart = isotonic_regression(places[order] - steps).x if len(places) else steps
-    most = max(low, high - gap * (len(places) - 1))
-    apart = np.clip(apart, low, most) + steps
+    most = max(0, 1 - gap * (len(places) - 1))
+    apart = np.clip(apart, 0, most) + steps
     out = np.empty(len(places))
     out[order] = apart
     return out
@@ -188,7 +188,7 @@ def label_ends(axes: Axes, ends: Sequence[CurveEnd], size: float = END_SIZE) -> 
     height = axes.get_window_extent().height / axes.figure.dpi * 72
     to_axes = axes.transData + axes.transAxes.inverted()
     starts = np.reshape([to_axes.transform((x, y)) for _, x, y, _ in ends], (-1, 2))
-    heights = move_apart(starts[:, 1], 1.2 * size / height, 0.0, 1.0)
+    heights = move_apart(starts[:, 1], 1.2 * size / height)
     for (name, _, _, colour), (x, y), place in zip(ends, starts, heights, strict=True):
         joint = [x + 0.012, 1.015, 1.045]
         look: Look = {"color": colour, "transform": axes.transAxes}
@@ -218,7 +218,8 @@ def heat_map(
     rows: Sequence[str],
     columns: Sequence[str],
     alpha: float | np.ndarray = 1.0,
-    turn: int = 25,
+    *,
+    turn: int,
 ) -> None:
     """(rows, columns) values in colour and, in hundredths, in words.
 

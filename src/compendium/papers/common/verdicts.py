@@ -127,7 +127,7 @@ class Finding:
     def p(self, expect: Expectation) -> float:
         """Two-sided bootstrap p that the number lies on the other side of the range's edge."""
         known = self.drawn[~np.isnan(self.drawn)]
-        inside = int(expect.holds(known).sum())
+        inside = expect.holds(known).sum()
         fewer = min(inside, len(known) - inside)
         return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
@@ -137,13 +137,13 @@ class Finding:
         The larger one, where worlds are made in two ways.
         """
         made = {"null_scores": self.by_scores, "null_names": self.by_names}
-        shares = [float("nan")]
+        shares = [np.nan]
         for name in made_nulls(null):
             worlds = made[name][~np.isnan(made[name])]
-            supporting = int(expect.as_much(self.value, worlds).sum())
+            supporting = expect.as_much(self.value, worlds).sum()
             if len(worlds):
                 shares.append((supporting + 1) / (len(worlds) + 1))
-        return float(np.fmax.reduce(shares))
+        return np.fmax.reduce(shares)
 
     def measures(self, expect: Expectation, null: str, confidence: float) -> dict[str, Any]:
         """What a verdict rests on beside q: value, interval, what the nulls give, and null_p."""
@@ -154,15 +154,15 @@ class Finding:
             "high": high,
             "reason": self.reason,
             "rule": "",
-            "null_scores": float(mean_of_known(self.by_scores)),
-            "null_names": float(mean_of_known(self.by_names)),
+            "null_scores": mean_of_known(self.by_scores),
+            "null_names": mean_of_known(self.by_names),
             "null_p": self.null_p(expect, null),
         }
 
 
 def untested(reason: str) -> Finding:
     """A claim that nothing here tests, and why."""
-    return Finding(float("nan"), np.full(1, np.nan), reason=reason)
+    return Finding(np.nan, np.full(1, np.nan), reason=reason)
 
 
 def adjust(p: np.ndarray) -> np.ndarray:
@@ -213,7 +213,7 @@ def decide_verdict(
     passes_null = not row["null_p"] > NULL_LEVEL
     start, end = expect.ends
     outside = high <= start or low >= end if expect.near is None else high < start or low > end
-    inside = bool(expect.holds(low) and expect.holds(high))
+    inside = expect.holds(low) and expect.holds(high)
     if sure and (inside or outside) and rule:
         return Verdict.RULE
     if inside and not passes_null:

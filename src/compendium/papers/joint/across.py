@@ -9,11 +9,9 @@ methods, c cuts of the texts into halves, j worlds, b the texts and their draws.
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
@@ -59,7 +57,7 @@ def _compare_models(
 ) -> Iterator[tuple]:
     for cell, part in scores.groupby(["task", "granularity", "metric"], sort=False):
         task, granularity, metric = cell
-        for a, b in combinations(dict.fromkeys(part.model), 2):
+        for a, b in combinations(part.model.unique(), 2):
             array = _same_texts(part, a, b)
             texts, _, methods = array.shape
             if methods < FEWEST:
@@ -81,38 +79,34 @@ def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:
     """
     here = part[part.model.isin([a, b])]
     wide = here.pivot_table(index="instance", columns=["model", "method"], values="value")
+    nothing = np.empty((0, 2, 0))
     if not {a, b} <= {*wide.columns.get_level_values("model")}:
-        return np.empty((0, 2, 0))
+        return nothing
     methods = [method for method in wide[a] if method in wide[b]]
-    array = np.stack([wide[model][methods].to_numpy() for model in (a, b)], axis=1)
+    array = np.stack([wide[model][methods] for model in (a, b)], axis=1)
     known = ~np.isnan(array).any(axis=(1, 2))
-    return array[known] if known.any() else np.empty((0, 2, 0))
+    return array[known] if known.any() else nothing
 
 
-class LostBetween(NamedTuple):
-    """Mean tau-b within a model and across two, what is lost, and how often by chance."""
+def lost_between(array: np.ndarray, rng: Rng) -> tuple[float, ...]:
+    """Mean tau-b within a model and across two, what is lost, and how often by chance.
 
-    within: float
-    across: float
-    lost: float
-    p: float
-
-
-def lost_between(array: np.ndarray, rng: Rng) -> LostBetween:
-    """Of (n, 2, m) values of two models; see `across_table`. NaN for a single text."""
-    if len(array) < 2:
-        return LostBetween(*[np.nan] * 4)
-    halves = cut_texts(len(array), rng)
-    exchanged = np.where(rng.random((WORLDS, len(array))) < 0.5, -1.0, 1.0)
-    as_it_is = np.ones((1, len(array)))
+    Of (n, 2, m) values of two models; see `across_table`. NaN for a single text.
+    """
+    texts = len(array)
+    if texts < 2:
+        return (np.nan,) * 4
+    halves = cut_texts(texts, rng)
+    exchanged = np.where(rng.random((WORLDS, texts)) < 0.5, -1.0, 1.0)
+    as_it_is = np.ones((1, texts))
     signs = np.concatenate([as_it_is, exchanged])  # the data first: so p counts them, too
     within, across = tau_within_and_across(array, halves, signs)
     lost = within - across
     p = np.nan
     if not np.isnan(lost[0]):
         known = lost[~np.isnan(lost)]
-        p = float((known >= lost[0] - TIED).mean())
-    return LostBetween(float(within[0]), float(across[0]), float(lost[0]), p)
+        p = (known >= lost[0] - TIED).mean()
+    return within[0], across[0], lost[0], p
 
 
 def cut_texts(n: int, rng: Rng, cuts: int = CUTS) -> np.ndarray:
@@ -208,7 +202,7 @@ def draw_across(table: pd.DataFrame) -> Axes:
     verdicts = wide["verdict"][names].to_numpy()
     size = (0.5 * len(names) + 4.2, 0.25 * len(pairs) + 2.4)
     _, axes = plt.subplots(figsize=size, layout="constrained")
-    colours = sns.color_palette("RdBu", as_cmap=True)  # through white, which the colour-blind see
+    colours = "RdBu"  # through white, which the colour-blind see
     titles = [JOINT[name].title for name in names]
     rows = [
         f"{style.task_title(task)}: {style.model_title(a)}, {style.model_title(b)}"

@@ -84,7 +84,7 @@ def baselines_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
         for baseline in BASELINES if len(by) else ():
             own = mean_low_high(by[baseline], settings, METHOD, task)
             moved = mean_low_high(by[baseline] - by[REFERENCE], settings, METHOD, task)
-            moves = bool(moved[1] * moved[2] > 0)
+            moves = moved[1] * moved[2] > 0
             yield task, model, metric, title, baseline, *own, *moved, moves, len(by)
 
 

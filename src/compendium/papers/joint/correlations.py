@@ -119,7 +119,7 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     runs, give as much; beyond_names: whether that is below the rate, too.
     """
     table = _correlate_pairs(scores, confidence).astype({"methods": "Int64"})
-    family = table.groupby([table.granularity, table.task == POOLED], sort=False)
+    family = table.groupby([table.granularity, table.task == POOLED])
     table.insert(len(table.columns) - 1, "q", family.p.transform(adjust))
     rate = discovery_rate(confidence)
     unsure = table.verdict.isin(SURE) & (table.q > rate)
@@ -184,7 +184,7 @@ def reliability_table(scores: JointScores) -> pd.DataFrame:
     than that: they are asked about the same texts.
     """
     by = ["granularity", "metric", "title"]
-    found = _correlate_halves(scores).dropna().groupby(by, sort=False).tau
+    found = _correlate_halves(scores).dropna().groupby(by).tau
     table = found.agg(tau="mean", lowest="min", highest="max", runs="size").reset_index()
     order = table.metric.map(list(JOINT).index)
     at = np.lexsort((order, table.granularity != "tokens"))
@@ -221,7 +221,7 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     for granularity in GRANULARITIES:
         part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
-        counts = [int((apart.verdict == word).sum()) for word in VERDICTS]
+        counts = [(apart.verdict == word).sum() for word in VERDICTS]
         highest = next(apart[["pair", "tau"]].itertuples(index=False), ("", np.nan))
         yield granularity, len(part) - len(apart), len(apart), *counts, *highest
 
@@ -243,7 +243,7 @@ def chance_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     for granularity in GRANULARITIES:
         told = pooled[(pooled.granularity == granularity) & pooled.verdict.isin(SURE)]
         by_chance = _list_pairs(told[~told.beyond_names])
-        yield granularity, len(told), int(told.beyond_names.sum()), by_chance
+        yield granularity, len(told), told.beyond_names.sum(), by_chance
 
 
 def _list_pairs(pooled: pd.DataFrame) -> str:
@@ -260,7 +260,7 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
     methods are below.
     """
     table = _compare_with_random(scores)
-    surely = adjust(table.p.to_numpy()) <= discovery_rate(confidence)
+    surely = adjust(table.p) <= discovery_rate(confidence)
     by = table.assign(surely=surely).groupby([*RUN, "metric"], sort=False)
     found = by.agg(
         random=("random", "first"),

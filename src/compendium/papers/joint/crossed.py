@@ -165,7 +165,7 @@ def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterato
     about["family"] = about.model.map(lambda name: family_of(models[name]))
     about["judge"] = about.metric.map(JUDGES)
     cells = pd.MultiIndex.from_frame(about[["task", "family", "judge"]])
-    for name in (*dict.fromkeys(about.family), ALL):
+    for name in (*about.family.unique(), ALL):
         here = ((about.family == name) | (name == ALL)).to_numpy()
         part = wide[here]
         for first, second in combinations(part.columns, 2):
@@ -175,7 +175,7 @@ def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterato
                 first, second = second, first
                 won = 1 - won
             by_cell = won.groupby(level=[0, 1, 2]).mean()
-            before = int((by_cell >= SURE).sum())
+            before = (by_cell >= SURE).sum()
             counts = (len(won), won.mean(), len(by_cell), before)
             yield name, first, second, *counts, before == len(by_cell)
 
@@ -186,7 +186,7 @@ def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile)
     seen = values[values.value.notna() & (values.method != "random")].groupby(run, sort=False)
     counts = seen[["instance", "method", "metric"]].nunique()
     counts.columns = ["texts", "methods", "metrics"]
-    tested = learned_networks(accuracy).groupby(run, sort=False)
+    tested = learned_networks(accuracy).groupby(run)
     tested = tested.agg(
         seeds=("seed", "nunique"), lowest=("accuracy", "min"), highest=("accuracy", "max")
     )

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ ALL = "all"
 MERGED = "merged"
 SINGLE = "single"
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
-PARTS = ("methods", "paper", "metric", "model", "both")  # of the variance
+PARTS = ["methods", "paper", "metric", "model", "both"]  # of the variance
 SHARES = (*PARTS, "judge", "lead")
 SEEDS = "one network, trained anew"
 
@@ -102,18 +102,6 @@ class ScoreColumns:
         tells = (own > 0) & np.isfinite(own)
         sd = np.sqrt(np.where(tells, own, np.nan))
         return (covariances / np.outer(sd, sd)).reshape(*self.known.shape, *self.known.shape)
-
-
-class _Drawing(NamedTuple):
-    """Of intervals: `average_papers` of drawn texts, and whether models are drawn."""
-
-    texts: list[np.ndarray]
-    rng: Rng
-    confidence: float
-    of_models: bool
-
-
-NO_DRAWS = _Drawing([], generator("no draws"), 0.95, of_models=False)
 
 
 def text_products(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -176,14 +164,17 @@ def decomposition_table(
             for kind in dict.fromkeys(kinds):
                 here = pairs[kinds == kind]
                 few = kind != SEEDS and _few_models(names[here], models)
-                drawing = _Drawing(drawn, rng, confidence, of_models=not few)
+                shares = []
+                for means in drawn:
+                    often = _draw_pairs(here, names, rng, not few)
+                    shares.append(_shares(share_variance(means, here, often)))
                 about = {"task": task, "reading": reading, "kind": kind, "models": ""}
-                rows.append(about | _decompose(columns, here, seen, drawing))
+                rows.append(about | _decompose(columns, here, seen, shares, confidence))
                 if reading == ALL and few:
                     two = np.array([" | ".join(sorted(pair)) for pair in names[here]])
                     for single in dict.fromkeys(two):
                         about |= {"reading": SINGLE, "models": single}
-                        found = _decompose(columns, here[two == single], seen, NO_DRAWS)
+                        found = _decompose(columns, here[two == single], seen, [], confidence)
                         rows.append(about | found)
     return pd.DataFrame(rows)
 
@@ -235,7 +226,7 @@ def gather_columns(part: pd.DataFrame) -> ScoreColumns | None:
     means = scores.sum(axis=-1) / np.maximum(1, there.sum(axis=1))[None, :, None]
     seen = means.var(axis=-1, ddof=1)
     known = has & (own > LEAST_TOLD * seen) & (seen > 0)
-    return replace(columns, known=known, untold=int((has & ~known).sum()))
+    return replace(columns, known=known, untold=(has & ~known).sum())
 
 
 def _pair_networks(
@@ -269,7 +260,7 @@ def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
 
     sums = add(np.nan_to_num(correlations))
     counts = add((~np.isnan(correlations)).astype(float))
-    return np.stack(list(map(_mean_of_cells, sums, counts)))
+    return np.stack([*map(_mean_of_cells, sums, counts)])
 
 
 def _mean_of_cells(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -300,22 +291,18 @@ def _decompose(
     columns: ScoreColumns,
     pairs: np.ndarray,
     seen: np.ndarray,
-    drawing: _Drawing,
+    drawn: list[np.ndarray],
+    confidence: float,
 ) -> dict[str, Any]:
-    """The numbers of one row. seen: `average_papers` of all texts."""
+    """The numbers of one row. seen: `average_papers` of all texts; drawn: SHARES of drawn ones."""
     found = share_variance(seen, pairs, np.ones(len(pairs)))
     shares = pd.Series(_shares(found), SHARES)
-    of_model = np.unique([model for model, _ in columns.networks], return_inverse=True)[1]
-    draws = []
-    for means in drawing.texts:
-        weights = _draw_pairs(pairs, of_model, drawing.rng, drawing.of_models)
-        draws.append(_shares(share_variance(means, pairs, weights)))
-    low, high = percentile_interval(np.reshape(draws, (-1, len(SHARES))), drawing.confidence)
+    low, high = percentile_interval(np.reshape(drawn, (-1, len(SHARES))), confidence)
     out = {
         "networks": len(np.unique(pairs)),
         "judges": ", ".join(dict.fromkeys(columns.judges)),
         "metrics": len(columns.judges),
-        "texts": int(columns.texts.any(axis=0).sum()),
+        "texts": columns.texts.any(axis=0).sum(),
         "compared": columns.scores.shape[2],
         "untold": columns.untold,
     }
@@ -328,7 +315,7 @@ def _decompose(
 
 def cut_shares(shares: pd.Series) -> pd.Series:
     """The shares of PARTS, and the judge's, where one estimated below 0 counts as 0; sum 1."""
-    cut = shares[list(PARTS)].clip(lower=0)
+    cut = shares[PARTS].clip(lower=0)
     cut /= cut.sum()
     cut["judge"] = cut.paper + cut.metric
     return cut
@@ -347,13 +334,12 @@ def _shares(found: np.ndarray) -> np.ndarray:
     return np.array([neither, paper, judge - paper, model, both, judge, judge - model])
 
 
-def _draw_pairs(
-    pairs: np.ndarray, of_model: np.ndarray, rng: Rng, of_models: bool = True
-) -> np.ndarray:
-    """(p,) how often each pair is there in one draw.
+def _draw_pairs(pairs: np.ndarray, names: np.ndarray, rng: Rng, of_models: bool) -> np.ndarray:
+    """(p,) how often each pair is there in one draw. names: (u,) of the networks' models.
 
     Models are drawn with replacement, if at all, and of each of them its seeds.
     """
+    of_model = np.unique(names, return_inverse=True)[1]
     members = np.unique(pairs)
     models = np.unique(of_model[members])
     drawn = rng.choice(models, len(models)) if of_models else models

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -28,11 +27,12 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     pooled = table[(table.task == POOLED) & table.tau.notna()]
     part = pooled[pooled.granularity == granularity]
     names = [name for name in JOINT if name in {*part.metric_a, *part.metric_b}]
-    if len(names) < 2:
+    many = len(names)
+    if many < 2:
         return draw_nothing("No two metrics have judged the same methods in this run.")
-    figure, axes = plt.subplots(figsize=(0.5 * len(names) + 2.8, 0.38 * len(names) + 2.2))
+    figure, axes = plt.subplots(figsize=(0.5 * many + 2.8, 0.38 * many + 2.2))
     # red to blue through white: told apart by the colour-blind too
-    colours = sns.color_palette("RdBu", as_cmap=True)
+    colours = plt.colormaps["RdBu"]
 
     def write(x: float, y: float, tau: float, colour: str, **look: Any) -> None:
         middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9}
@@ -52,8 +52,8 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
         at = names.index(row.metric)
         write(at, at, row.tau, "#555555", style="italic")
     titles = [JOINT[name].title for name in names]
-    axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
-    places = np.arange(len(names)) + 0.5
+    axes.set(xlim=(0, many), ylim=(many, 0))
+    places = np.arange(many) + 0.5
     axes.set_xticks(places, titles, rotation=35, ha="right")
     axes.set_yticks(places, titles)
     style.bare(axes)
@@ -77,7 +77,7 @@ def draw_places(table: pd.DataFrame) -> Axes:
     size = (8.6, 0.25 * sum(heights) + 1.8)
     figure = plt.figure(figsize=size, layout="constrained")
     grid = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)
-    colours = sns.color_palette("vlag_r", as_cmap=True)
+    colours = "vlag_r"
     for axes, (family, part) in zip(grid[:, 0], parts.items(), strict=True):
         wide = part.pivot(index="method", columns="metric", values=["place", "verdict"])
         wide = wide.loc[part.method.unique()]

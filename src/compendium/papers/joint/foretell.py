@@ -56,7 +56,7 @@ def foretold_table(
             guess = guess[true.index]
             if guess.notna().any():
                 regret = true.max() - true[guess.idxmax()]
-                tau = float(tau_b(guess.to_numpy(), true.to_numpy()))
+                tau = float(tau_b(guess, true))
                 rows.append((task, family, foreteller, model, tau, regret))
         rows.append((task, family, CHANCE, model, 0.0, true.max() - true.mean()))
     columns = ["task", "family", "foreteller", "model", "tau", "regret"]

@@ -206,19 +206,11 @@ def moved_table(compared: Compared, confidence: float) -> Iterator[tuple]:
         tau = compared.alike[part.index]
         retrained = compared.retrained[part.index]
         lost = mean_of_known(retrained - tau)
-        ends = (tau[:, 0].mean(), tau[:, 0].min(), tau[:, 0].max())
+        own = tau[:, 0]
+        ends = (own.mean(), own.min(), own.max())
         again = mean_of_known(retrained)[0]
         interval = _interval(lost, confidence)
-        yield (
-            task,
-            name,
-            FACTS.get(name, name),
-            len(part),
-            *ends,
-            again,
-            lost[0],
-            *map(float, interval),
-        )
+        yield task, name, FACTS.get(name, name), len(part), *ends, again, lost[0], *interval
 
 
 def _moved_alone(pairs: pd.DataFrame) -> pd.Series:

@@ -70,8 +70,8 @@ def _place_between_limits(opened: OpenRun, part: Part) -> Iterator[tuple]:
     for one, (limits, areas) in zip(explained, answers, strict=True):
         for method, of_method in zip(one.attributions, areas, strict=True):
             for measure, area in zip(MEASURES, of_method, strict=True):
-                least, greatest = map(float, getattr(limits, measure))
-                place = (float(area), least, greatest, limits.place(measure, area))
+                least, greatest = getattr(limits, measure)
+                place = (area, least, greatest, limits.place(measure, area))
                 yield one.instance.id, limits.exact, method, measure, *place
 
 
@@ -92,8 +92,7 @@ class DrawnPlaces(NamedTuple):
 
     def bounds(self, method: str, confidence: float) -> list[float]:
         """Value, lower and upper bound of both."""
-        drawn = (means[method].to_numpy() for means in self)
-        return [bound for means in drawn for bound in with_bounds(means, confidence)]
+        return [bound for means in self for bound in with_bounds(means[method], confidence)]
 
 
 def _draw_places(part: pd.DataFrame, settings: BootstrapSpec) -> DrawnPlaces:

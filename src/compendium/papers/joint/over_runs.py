@@ -59,7 +59,7 @@ def p_of_names(tau: float, exchanged: np.ndarray) -> float:
     known = exchanged[~np.isnan(exchanged)]
     if np.isnan(tau) or not len(known):
         return np.nan
-    return float((1 + (np.abs(known) >= abs(tau) - TIED).sum()) / (1 + len(known)))
+    return (1 + (np.abs(known) >= abs(tau) - TIED).sum()) / (1 + len(known))
 
 
 def against_itself(values: np.ndarray, splits: int, rng: np.random.Generator) -> float:
@@ -128,4 +128,4 @@ def verdict(low: float, high: float) -> str:
     """What an interval of a rank correlation says: one of VERDICTS."""
     if np.isnan(low) or np.isnan(high):
         return "not measured"
-    return "contradict" if high < 0 else "agree" if low > 0 else "cannot be told"
+    return "contradict" if high < 0 else "agree" if low > 0 else UNSURE

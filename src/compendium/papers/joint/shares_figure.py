@@ -53,7 +53,7 @@ def draw_decomposition(table: pd.DataFrame) -> Axes:
     use_style()
     rows = table[table.reading == ALL]
     kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (NEARNESS[kind], kind))
-    sizes = [int((rows.kind == kind).sum()) for kind in kinds]
+    sizes = [(rows.kind == kind).sum() for kind in kinds]
     height = 0.34 * sum(sizes) + 0.5 * len(kinds) + 1.6
     figure, panels = plt.subplots(
         len(kinds),

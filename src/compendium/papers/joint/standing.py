@@ -20,8 +20,8 @@ from attreval.metrics.rank_correlation import Drawn, true_means
 from compendium import corpora
 from compendium.config import ModelSpec
 from compendium.papers.common.contrasts import about_median
-from compendium.papers.common.runs import mean_costs
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.runs import TYPED, mean_costs, read_of_runs, read_shards
+from compendium.papers.common.tables import put_together, table_of
 from compendium.papers.joint.correlations import RUN, JointScores
 from compendium.papers.joint.over_runs import pareto_front, widen
 from compendium.papers.joint.values import JOINT, family_of
@@ -45,7 +45,7 @@ def places_table(
     leaves out one half.
     """
     table = _find_places(scores, models, confidence)
-    groups = table.groupby(["family", "metric"], sort=False).place
+    groups = table.groupby(["family", "metric"]).place
     table["rank"] = groups.rank(ascending=False, method="min").astype("Int64")
     table["of"] = groups.transform("size").astype("Int64")
     sides = [table.low > 0.5, table.high < 0.5]
@@ -102,18 +102,14 @@ def read_costs(step: Step) -> pd.DataFrame:
     By task, model, granularity and method.
     """
     profile = step.profile
-    parts = []
-    for run in profile.joint_runs():
-        shards = range(profile.explaining_of(run[0]).shards)
-        parts += [("tokens", "03_explain", run, shard) for shard in shards]
-    for run in profile.explained_runs("diagnosis"):
-        asked = range(profile.diagnosis.parts)
-        parts += [("unified", "07_sun2024_explanations", run, part) for part in asked]
-    found = []
-    for granularity, notebook, run, part in parts:
-        cost = step.results.read_table("cost", notebook, *run, part)
-        found.append(cost.assign(task=run[0], model=run[1], granularity=granularity))
-    every = pd.concat(found, ignore_index=True)
+    parts = [
+        (*run, part)
+        for run in profile.explained_runs("diagnosis")
+        for part in range(profile.diagnosis.parts)
+    ]
+    tokens = read_shards(step, "cost", profile.joint_runs()).assign(granularity="tokens")
+    unified = read_of_runs(step, "cost", TYPED, parts).assign(granularity="unified")
+    every = put_together([tokens, unified])
     every = every[every.method != "prediction"]
     return mean_costs(every, [*RUN, "method"])
 

@@ -116,7 +116,7 @@ def _erase_texts(opened: OpenRun, texts: list[Instance]) -> Iterator[tuple]:
     for (one, case), (hard, soft) in zip(cases, found, strict=True):
         text = one.instance.id
         for measure in HARD_MEASURES:
-            value = float(getattr(hard, measure).mean())
+            value = getattr(hard, measure).mean()
             yield text, case.setting, case.method, STORED[measure].name, value
         if case.soft:
             for metric, value in zip(SOFT, erasure_values(hard, soft)[2:4], strict=True):
@@ -229,8 +229,8 @@ def _moves(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
         if np.isnan(own.lost[0]):
             told = chance.across
             as_much = -chance.across >= -own.across - 1e-12
-        p = (1 + int(as_much.sum())) / (1 + len(as_much))
-        yield (*row, float(mean_of_known(told)), p)
+        p = (1 + as_much.sum()) / (1 + len(as_much))
+        yield (*row, mean_of_known(told), p)
 
 
 class TwinCorrelations(NamedTuple):

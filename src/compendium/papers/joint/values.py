@@ -87,7 +87,7 @@ def judge_chance(table: pd.DataFrame, confidence: float, found: str) -> pd.DataF
 
     verdict: `found` where q is low, BY_CHANCE otherwise, TOO_FEW for fewer than LEAST_TEXTS texts.
     """
-    q = adjust(table.p.to_numpy())
+    q = adjust(table.p)
     said = np.where(q <= discovery_rate(confidence), found, BY_CHANCE)
     return table.assign(q=q, verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said))
 
@@ -239,7 +239,7 @@ def read_stored_metrics(results: Results, _: Profile, *run: *Run) -> dict[str, K
     """Instance -> (metric, method) -> value: what notebooks 04 and 06 have kept of a run."""
     table = read_values(results, *STORED_BY)
     out: dict[str, Known] = {}
-    for row in runs.of_run(table[table.measure.isin(list(STORED_METRICS))], run).itertuples():
+    for row in runs.of_run(table[table.measure.isin(STORED_METRICS)], run).itertuples():
         out.setdefault(row.instance, {})[STORED_METRICS[row.measure], row.method] = row.value
     return out
 
@@ -265,7 +265,7 @@ def _with_unified(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
     frames = [judged.assign(granularity="tokens")]
     if step.profile.explained_runs("diagnosis"):
         kept = _read_kept(step, "07_sun2024")
-        frames.append(kept[kept.metric.isin(list(JOINT))].assign(granularity="unified"))
+        frames.append(kept[kept.metric.isin(JOINT)].assign(granularity="unified"))
     return put_together(frames)
 
 

@@ -95,7 +95,7 @@ def agreement_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tupl
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:
     """The part of an agreement table on the tasks that most methods explain."""
-    pairs = table.groupby("task", sort=False)[["method_a", "method_b"]].nunique().sum(axis=1)
+    pairs = table.groupby("task")[["method_a", "method_b"]].nunique().sum(axis=1)
     return table[table.task.isin(pairs.index[pairs == pairs.max()])]
 
 
@@ -119,11 +119,11 @@ def _matrices(
     out = {}
     shown = table[table.k == min(k, table.k.max())]
     for task, part in shown.groupby("task", sort=False):
-        names = list(dict.fromkeys(part[pair].to_numpy().T.ravel()))
+        names = pd.unique(part[pair].to_numpy().T.ravel())
         values = np.full((len(names), len(names)), np.nan)
         np.fill_diagonal(values, diagonal)
         matrix = pd.DataFrame(values, index=names, columns=names)
-        for (one, other), rows in part.groupby(pair, sort=False):
+        for (one, other), rows in part.groupby(pair):
             matrix.loc[other, one] = rows[below].mean()
             matrix.loc[one, other] = rows[above].mean()
         out[task] = matrix.rename(index=voter_title, columns=voter_title)

@@ -30,6 +30,7 @@ LARGE = 10  # the largest k compared
 SETTLED = 5  # the k above which the paper sees no improvement
 LEFT = 5  # an advantage of which a fifth is left has not disappeared
 PAIRS = list(combinations(SIX, 2))
+UPPER = np.triu_indices(len(SIX), 1)  # where PAIRS stand in a matrix of methods
 BEST_PAIR = (SHAP, LIME)
 OTHER_PAIRS = [pair for pair in PAIRS if pair != BEST_PAIR]
 LOW_PAIRS = [pair for pair in PAIRS if set(pair) & set(LOW)]
@@ -57,14 +58,15 @@ def named(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Means:
-    """(b, p) means of NUMBERS; k is the fixed k that dynamic k is set against.
-
-    improvement: what is done with a method's pairs, see AgreementSpec.
-    """
+    """(b, p) means of NUMBERS, whose fixed k is set against dynamic k as a profile says."""
 
     values: np.ndarray
-    k: int = FIXED
-    improvement: str = "positive"
+    spec: AgreementSpec
+
+    @property
+    def k(self) -> int:
+        """The fixed k."""
+        return self.spec.fixed_k
 
     def __getitem__(self, name: str) -> np.ndarray:
         """(b, ...) means of one of NUMBERS."""
@@ -85,7 +87,7 @@ class Means:
     def gain(self, method: str, k: int) -> np.ndarray:
         """(b,) what dynamic k improves over `k` in a method's pairs, as in Table 1."""
         gains = self.partners(DYNAMIC, [method]) - self.partners(k, [method])
-        if self.improvement == "positive":
+        if self.spec.improvement == "positive":
             gains = np.where(gains < 0, 0, gains)  # NaN stays
         return gains.sum(axis=0)
 
@@ -103,7 +105,7 @@ def values_of(reading: VotedText, spec: AgreementSpec, lengths: np.ndarray) -> n
 
     lengths: the tokens up to which a text is short, and from which it is long.
     """
-    voters = [*SIX, PEOPLE] if reading.marked else list(SIX)
+    voters = [*SIX, PEOPLE] if reading.marked else SIX
     peaks = np.array([reading.peaks(voter, spec) for voter in voters])
     of_methods = peaks[: len(SIX)]
     values = np.full(NUMBERS.itemsize // 8, np.nan)
@@ -116,7 +118,7 @@ def values_of(reading: VotedText, spec: AgreementSpec, lengths: np.ndarray) -> n
         agreed = np.full((len(KS), len(voters), len(voters)), np.nan)
         for (i, a), (j, b) in combinations(enumerate(voters), 2):
             agreed[:, i, j] = [reading.agreement_at_k((a, b), k, spec) for k in KS]
-    found["pairs"] = agreed[:, *np.triu_indices(len(SIX), 1)].T
+    found["pairs"] = agreed[:, *UPPER].T
     if reading.marked:
         found["people"] = agreed[:, : len(SIX), -1].T
     found["k"] = of_methods.sum(axis=1)
@@ -127,7 +129,7 @@ def values_of(reading: VotedText, spec: AgreementSpec, lengths: np.ndarray) -> n
     if len(reading.tokens) >= long:
         found["long_rise"] = rise / (LARGE - 1)
     by_spans = pairwise_agreement_of(chosen_chunks(of_methods, find_chunks(reading.tokens)))
-    found["spans"] = by_spans[np.triu_indices(len(SIX), 1)].mean()
+    found["spans"] = by_spans[UPPER].mean()
     return values
 
 
@@ -225,7 +227,7 @@ def best_gain(fit: Means, read: Means) -> np.ndarray:
     """The largest gain of these methods over any k above SETTLED; alone, rises grow with noise."""
 
     def gains(means: Means) -> np.ndarray:
-        signed = replace(means, improvement="signed")
+        signed = replace(means, spec=means.spec.changed(improvement="signed"))
         ks = range(SETTLED + 1, LARGE + 1)
         return np.array([signed.gain(method, k) for method in LOW for k in ks]).T
 
@@ -246,7 +248,7 @@ def _renamed() -> np.ndarray:
     """(720, p) where each number stands after the six methods' names are exchanged."""
     own = np.arange(NUMBERS.itemsize // 8, dtype=float)
     pair_at = np.zeros((len(SIX), len(SIX)), int)
-    first, second = np.triu_indices(len(SIX), 1)
+    first, second = UPPER
     pair_at[first, second] = pair_at[second, first] = range(len(PAIRS))
     orders = np.array(list(permutations(range(len(SIX)))))
     out = np.repeat(own[None], len(orders), axis=0)
@@ -277,10 +279,10 @@ def published_values() -> dict[str, float]:
     gains = table.groupby("k").improvement_over_fixed_k.mean()
     known = published_k()
     return {
-        "dynamic-k-helps-plain-ig": float(by_method[PLAIN, FIXED]),
-        "dynamic-k-helps-gradient-x-input": float(by_method[INPUT, FIXED]),
-        "improvement-shrinks": float(trend(gains.loc[1:SETTLED].to_numpy())),
-        "dynamic-k-varies": float(known[list(SIX)].std(ddof=0)),
-        "dynamic-k-shap": float(known[SHAP]),
-        "dynamic-k-plain-ig": float(known[PLAIN]),
+        "dynamic-k-helps-plain-ig": by_method[PLAIN, FIXED],
+        "dynamic-k-helps-gradient-x-input": by_method[INPUT, FIXED],
+        "improvement-shrinks": trend(gains.loc[1:SETTLED]),
+        "dynamic-k-varies": known[SIX].std(ddof=0),
+        "dynamic-k-shap": known[SHAP],
+        "dynamic-k-plain-ig": known[PLAIN],
     }

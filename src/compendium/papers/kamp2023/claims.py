@@ -3,9 +3,8 @@
 Letters used for shapes: n texts, p numbers a text, j null worlds.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from compendium.papers.common.claims import (
     Claim,
     Judged,
     Turn,
+    Turning,
     quick_draws,
     read_claims,
     score,
@@ -33,7 +33,7 @@ from compendium.papers.common.contrasts import (
 from compendium.papers.common.contrasts import means as mean_values
 from compendium.papers.common.runs import RUN, unlearned_table
 from compendium.papers.common.style import model_title, task_title
-from compendium.papers.common.tables import spell
+from compendium.papers.common.tables import put_together, spell
 from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, Verdict, untested
 from compendium.papers.kamp2023.claim_statistics import (
     STATEMENTS,
@@ -84,12 +84,11 @@ def findings_of(
     profile: Profile,
     run: Run,
     settings: BootstrapSpec,
-    fixed_k: int,
-    improvement: str,
+    spec: AgreementSpec,
 ) -> Found:
     """By claim: our number with its draws and null worlds.
 
-    values: (n, p) of the run's texts; null: (j, n, p). fixed_k, improvement: of `Means`.
+    values: (n, p) of the run's texts; null: (j, n, p).
     """
     task, model, seed = run
     rng = generator("null", "names", "agreement", *run)
@@ -98,7 +97,7 @@ def findings_of(
     sample = resample(texts, [0], settings.draws, "agreement", *run).sample(texts, [0] * len(texts))
 
     def world(sample: SampleWeights, of: np.ndarray) -> MeansOfWorld[Means]:
-        return make_world([sample], lambda w: Means(mean_values(w[0], of), fixed_k, improvement))
+        return make_world([sample], lambda w: Means(mean_values(w[0], of), spec))
 
     nulls = {
         "scores": [world(sample.alone(), null)],
@@ -109,11 +108,11 @@ def findings_of(
     about = replace(untested(""), texts=len(values), models=1, basis=basis)
     about = stand(about, "kamp2023", [task], [model], profile)
     measured = Measured(world(sample, values), nulls.__getitem__, about)
-    marked = int(np.count_nonzero(~np.isnan(named(values)["people"][:, 0, 1])))
-    out = {claim: measured.finding(asked) for claim, asked in STATEMENTS.items()}
+    marked = (~np.isnan(named(values)["people"][:, 0, 1])).sum()
+    out = {}
     for claim, asked in STATEMENTS.items():
-        if asked.of_people:
-            out[claim] = replace(out[claim], texts=marked)
+        found = measured.finding(asked)
+        out[claim] = replace(found, texts=marked) if asked.of_people else found
     return out
 
 
@@ -127,7 +126,7 @@ def statistics_by_run(step: Step) -> dict[Run, Found]:
         if len(voters(readings)) < len(SIX):
             continue
         values, null = values_and_worlds(readings, spec, settings.nulls)
-        found = findings_of(values, null, profile, run, settings, spec.fixed_k, spec.improvement)
+        found = findings_of(values, null, profile, run, settings, spec)
         void = "; ".join(unlearned_table(step, [run]).reason)
         out[run] = {claim: replace(one, reason=void) for claim, one in found.items()}
         given = profile.explaining_of(run[0]).shap_evaluations
@@ -157,17 +156,15 @@ def claims_table(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
 def claims_by_run(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim and run, with the verdict that this run alone would give."""
     claims = read_claims("kamp2023")
-    parts = [pd.DataFrame(columns=["claim", *RUN, *DETAILS])]
+    columns = ["claim", *RUN, *DETAILS]
+    parts = [pd.DataFrame(columns=columns)]
     for run, found in measured.items():
         judged = score(claims, found, step.profile.bootstrap.confidence)
-        about = dict(zip(RUN, run, strict=True))
-        parts.append(judged.assign(**about)[[*parts[0]]])
-    return pd.concat(parts[1:] or parts, ignore_index=True)
+        parts.append(judged.assign(**dict(zip(RUN, run, strict=True))))
+    return put_together(parts)[columns]
 
 
-def turning(
-    step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame
-) -> Callable[[Claim], Iterator[Turn]]:
+def turning(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> Turning:
     """What a tested claim's number is by another run, fixed k, rule of peaks, sum, or sign."""
     basis = judged[judged.verdict != Verdict.UNTESTABLE].set_index("claim").basis
     run_of_basis = {one.basis: run for run, found in measured.items() for one in found.values()}
@@ -208,28 +205,25 @@ def by_protocol(
     spec = step.profile.agreement
     settings = quick_draws(step.profile.bootstrap)
 
-    measure = partial(values_and_worlds, worlds=LEAST_NULLS)
+    def ask(measured: tuple[np.ndarray, np.ndarray], changed: AgreementSpec) -> Found:
+        return findings_of(*measured, step.profile, run, settings, changed)
 
-    def ask(
-        measured: tuple[np.ndarray, np.ndarray],
-        fixed_k: int = spec.fixed_k,
-        improvement: str = spec.improvement,
-    ) -> Found:
-        return findings_of(*measured, step.profile, run, settings, fixed_k, improvement)
-
-    plain = measure(readings, spec)
+    plain = values_and_worlds(readings, spec, LEAST_NULLS)
     out = {}
     for k in OTHER_KS:
         if spec.fixed_k != k <= spec.largest_k:
-            out[f"{k} tokens as the fixed k"] = False, ask(plain, fixed_k=k)
+            out[f"{k} tokens as the fixed k"] = False, ask(plain, spec.changed(fixed_k=k))
     for improvement, how in SUMS.items():
         if improvement != spec.improvement:
-            out[how] = True, ask(plain, improvement=improvement)
+            out[how] = True, ask(plain, spec.changed(improvement=improvement))
     for peaks, title in PEAKS.items():
         if peaks != spec.peaks:
-            out[f"dynamic k {title}"] = True, ask(measure(readings, spec.changed(peaks=peaks)))
+            other = spec.changed(peaks=peaks)
+            measured = values_and_worlds(readings, other, LEAST_NULLS)
+            out[f"dynamic k {title}"] = True, ask(measured, other)
     unsigned = [
         replace(one, scores={m: np.abs(s) for m, s in one.scores.items()}) for one in readings
     ]
-    out["scores without their signs"] = False, ask(measure(unsigned, spec))
+    measured = values_and_worlds(unsigned, spec, LEAST_NULLS)
+    out["scores without their signs"] = False, ask(measured, spec)
     return out

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,9 +62,7 @@ def draw_profile(reading: VotedText, method: str, rule: str) -> Axes:
     A token that ties at the border of a fixed k is shown with it: as likely as not it would be
     selected.
     """
-    profile = _open_profile(reading, method, 1, 3.4)
-    scores = profile.scores
-    (axes,) = profile.panels
+    method, scores, (axes,) = _open_profile(reading, method, 1, 3.4)
     chosen = select(local_maxima(scores, PEAK_RULES[rule]), len(scores))
     _draw_scores(axes, scores, np.where(chosen, PEAK, PLAIN), 0.22)
     for k, height in HEIGHTS.items():
@@ -72,7 +70,7 @@ def draw_profile(reading: VotedText, method: str, rule: str) -> Axes:
         for i in np.flatnonzero(top.sure | top.tied):
             _note(axes, str(k), (i, max(scores[i], 0)), height, fontsize=8, color=INK)
     _label_tokens(axes, reading)
-    axes.set_ylabel(f"score by {voter_title(profile.method)}")
+    axes.set_ylabel(f"score by {voter_title(method)}")
     fixed: Look = {"marker": "$3$", "label": "selected by a fixed k of 3, 5, 7"}
     handles = [
         Patch(color=PEAK, label="peak: selected by dynamic k"),
@@ -87,9 +85,7 @@ def draw_profile(reading: VotedText, method: str, rule: str) -> Axes:
 
 def figure_5(reading: VotedText, rule: str) -> Axes:
     """From peaks to spans (above) and phrases (below) on one text (Fig. 5)."""
-    profile = _open_profile(reading, "gradient_l1", 2, 5.2)
-    scores = profile.scores
-    upper, lower = profile.panels
+    _, scores, (upper, lower) = _open_profile(reading, "gradient_l1", 2, 5.2)
     peaks = local_maxima(scores, PEAK_RULES[rule])
     colours = sns.color_palette("colorblind", max(1, len(peaks)))
     nearest = [colours[peak] if peak >= 0 else PLAIN for peak in nearest_peaks(scores, peaks)]
@@ -100,7 +96,7 @@ def figure_5(reading: VotedText, rule: str) -> Axes:
     _draw_scores(lower, scores, PLAIN, 0.18)
     for number, (start, end) in enumerate(find_phrases(scores, PEAK_RULES[rule]), 1):
         lower.bar(range(start, end), scores[start:end], color=PEAK, width=0.85)
-        highest = start + int(np.argmax(scores[start:end]))
+        highest = start + np.argmax(scores[start:end])
         _note(lower, f"phrase {number}", (highest, scores[highest]), 3, fontsize=9)
     lower.set_title("phrases: runs above the mean that hold a peak", loc="left", fontsize=11)
     upper.set_ylabel("score")
@@ -110,21 +106,18 @@ def figure_5(reading: VotedText, rule: str) -> Axes:
     return upper
 
 
-class OpenedProfile(NamedTuple):
-    """A method, its (n,) scores of a text, and panels for them."""
+def _open_profile(
+    reading: VotedText, method: str, rows: int, height: float
+) -> tuple[str, np.ndarray, np.ndarray]:
+    """A method, its (n,) scores of a text, and panels for them.
 
-    method: str
-    scores: np.ndarray
-    panels: np.ndarray
-
-
-def _open_profile(reading: VotedText, method: str, rows: int, height: float) -> OpenedProfile:
-    """The first method there is stands for one that did not explain the text."""
+    The first method there is stands for one that did not explain the text.
+    """
     style.use_style()
     method = method if method in reading.scores else next(iter(reading.scores))
     size = (max(6.0, 0.33 * len(reading.tokens)), height)
     _, grid = plt.subplots(rows, 1, figsize=size, sharex=True, squeeze=False)
-    return OpenedProfile(method, reading.of(method), grid[:, 0])
+    return method, reading.of(method), grid[:, 0]
 
 
 def _draw_scores(axes: Axes, scores: np.ndarray, colours: Any, margin: float) -> None:
@@ -155,7 +148,7 @@ def figure_2a(table: pd.DataFrame) -> Axes:
     for (task, a, b), pair in six.groupby(["task", "method_a", "method_b"], sort=False):
         kind = kind_of(a, b)
         colour, marker = KINDS[kind]
-        line = pair.groupby("k", sort=False).agreement.mean()
+        line = pair.groupby("k").agreement.mean()
         look: Look = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.3}
         panels[task].plot(line, label=kind, **look)
     _name_tasks(panels, six.k, ylim=(0.48, 1.02))
@@ -176,7 +169,7 @@ def figure_2b(table: pd.DataFrame) -> Axes:
     figure, panels = style.task_panels(table.task.unique(), 4.2, 3.6)
     looks = method_looks(table.method.unique())
     for (task, method), rows in table.groupby(["task", "method"], sort=False):
-        line = rows.groupby("k", sort=False)[["agreement", "low", "high"]].mean()
+        line = rows.groupby("k")[["agreement", "low", "high"]].mean()
         curve = (line.index, line.agreement, line.low, line.high)
         style.draw_curve(panels[task], *curve, 0.12, markersize=4, **looks[method])
     _name_tasks(panels, table.k)
@@ -276,7 +269,7 @@ def figure_seeds(table: pd.DataFrame) -> Axes:
         part = part.sort_values("apd")
         places = range(1, len(part) + 1)
         colour = colours[number % 10]
-        over = (part.apd / part.apd.min()).to_numpy()
+        over = part.apd / part.apd.min()
         axes.plot(places, over, label=name, color=colour, marker=MARKERS[number % len(MARKERS)])
         if "low" in part:
             axes.vlines(places, 1 + part.low, 1 + part.high, colors=[colour], alpha=0.6)
@@ -298,7 +291,7 @@ def figure_all_pairs(table: pd.DataFrame) -> Axes:
         return style.draw_nothing(ONE_METHOD)
     keys = ["task", "group", "method_a", "method_b", "k"]
     lines = table.groupby(keys, sort=False).agreement.mean().reset_index()
-    lines["group"] = lines.group.where(lines.group.isin(list(GROUPS)), REST)
+    lines["group"] = lines.group.where(lines.group.isin(GROUPS), REST)
     figure, panels = style.task_panels(lines.task.unique(), 3.6, 3.4, sharey=False)
     ends: dict[Axes, list[CurveEnd]] = defaultdict(list)
     for task, axes in panels.items():

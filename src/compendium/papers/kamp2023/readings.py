@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,6 +25,7 @@ from compendium.papers.common.runs import (
     load_attributions,
     load_tokens,
     of_run,
+    one_by_one,
     to_explain,
 )
 from compendium.papers.common.tables import mean_low_high, table_of
@@ -33,7 +33,7 @@ from compendium.project import Results
 from compendium.workflow.step import Step
 
 PEOPLE = "people"  # the name of the human voter in tables
-SIX = tuple(methods_in("kamp2023").values())
+SIX = list(methods_in("kamp2023").values())
 DYNAMIC = 0  # stands for dynamic k where a k is asked for
 
 
@@ -109,13 +109,7 @@ def read_run(step: Step, run: Run) -> list[VotedText]:
     return list(_read_run(step.results, step.profile, *run))
 
 
-def _files_of(results: Results, profile: Profile, *run: *Run) -> list[Path]:
-    shards = range(profile.explaining_of(run[0]).shards)
-    tokens = [results.tokens(*run, shard) for shard in shards]
-    return attribution_files(results, profile, *run) + tokens
-
-
-@kept_for_run(_files_of, 32)  # every table of the notebook asks for the same runs
+@kept_for_run(attribution_files, 32)  # every table of the notebook asks for the same runs
 def _read_run(results: Results, profile: Profile, *run: *Run) -> tuple[VotedText, ...]:
     kept = results.kept("readings", "05_kamp2023")
     if kept.exists() and not results.attributions(*run, 0).exists():
@@ -174,12 +168,10 @@ def by_run(
         @table_of(f"task model seed {columns}")
         @wraps(rows)
         def of_all_runs(step: Step) -> Iterator[tuple]:
-            runs = agreement_runs(step)
-            show = step.progress(rows.__name__.replace("_", " "))
-            for done, run in enumerate(runs, start=1):
+            what = rows.__name__.replace("_", " ")
+            for run in one_by_one(step, what, agreement_runs(step)):
                 for row in rows(step, run, read_run(step, run)):
                     yield *run, *row
-                show(done, len(runs))
 
         return of_all_runs
 

@@ -94,7 +94,7 @@ def seeds_of_tasks(step: Step) -> Iterator[Study]:
         for seed in seeds if len(seeds) > 1 else ():
             loaded = load_attributions(step.results, step.profile, task, model, seed)
             records = [record for by_method in loaded.values() for record in by_method.values()]
-            accuracy = float(read_accuracy(step, task, model, seed).accuracy)
+            accuracy = read_accuracy(step, task, model, seed).accuracy
             found.append(SeedRun(seed, accuracy, _profiles_of(records)))
         if found:
             yield Study(task, model, found)
@@ -154,7 +154,7 @@ def spread_table(step: Step, apd: pd.DataFrame) -> pd.DataFrame:
     """
 
     def found(study: str, task: str, model: str, apd: pd.Series) -> dict:
-        ends = {"least": apd.min(), "most": apd.max(), "spread": relative_spread(apd.to_numpy())}
+        ends = {"least": apd.min(), "most": apd.max(), "spread": relative_spread(apd)}
         return {"study": study, "task": task, "model": model, "runs": len(apd)} | ends
 
     profile = step.profile
@@ -209,7 +209,7 @@ def sum_by_text(differences: np.ndarray, instances: Sequence[str]) -> tuple[np.n
 
     Texts in the order of their names.
     """
-    texts, at = np.unique(np.asarray(instances), return_inverse=True)
+    texts, at = np.unique(instances, return_inverse=True)
     of_text = np.arange(len(texts))[:, None] == at[None]
     return differences @ of_text.T, of_text.sum(axis=1)
 

@@ -16,6 +16,7 @@ from compendium.papers.common.sentences import (
     fill,
     highest,
     lowest,
+    of_first_task,
     of_row,
     sentence,
     tell,
@@ -63,17 +64,14 @@ def agreement_summary(step: Step, **tables: pd.DataFrame) -> Iterator[Row]:
     for task, part in _by_task(tables.get("dynamic_k")):
         yield from _extremes(task, "dynamic_k", part[part.voter != PEOPLE], "voter", "k")
     for task, part in _by_task(tables.get("dynamic"), spec.fixed_k):
-        pairs = (
-            part[part.b != PEOPLE]
-            .groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]]
-            .mean()
-        )
+        by_pair = part[part.b != PEOPLE].groupby(["a", "b"])
+        pairs = by_pair[["difference", "dynamic", "fixed"]].mean()
         yield task, "pairs", "", len(pairs)
         yield task, "closer_pairs", "", (pairs.difference > 0).sum()
         yield task, "spread_fixed", "", np.ptp(pairs.fixed)
         yield task, "spread_dynamic", "", np.ptp(pairs.dynamic)
     for task, part in _by_task(tables.get("predicted_k")):
-        errors = part.groupby("rule", sort=False).error.mean().drop("one_for_all")
+        errors = part.groupby("rule").error.mean().drop("one_for_all")
         yield task, "best_rule", errors.idxmin().replace("_", " "), errors.min()
 
 
@@ -150,7 +148,7 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
         lows = of_task["min"].to_numpy()
         highs = of_task["max"].to_numpy()
         apart.append((lows[:-1] > highs[1:]).all())
-    first = part[part.task == part.task.iloc[0]]
+    first = of_first_task(part)
     most = highest(first, "agreement")
     least = lowest(first, "agreement")
     return (
@@ -215,7 +213,7 @@ def say_groups(groups: pd.DataFrame, k: int) -> str:
 
 @sentence
 def say_people(people: pd.DataFrame) -> str:
-    part = people[people.task == people.task.iloc[0]].set_index("quantity").value
+    part = of_first_task(people).set_index("quantity").value
     if "words_mean" not in part:
         return ""
     all_mark = part.get("words_shared_by_all")
@@ -283,14 +281,14 @@ def say_agreement_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.Dat
         f"{ties.farthest.abs().max():.3f}"
     ]
     wide = signs.pivot_table(
-        index=["task", "model", "seed", "method"], columns="sign", values="fixed", sort=False
+        index=["task", "model", "seed", "method"], columns="sign", values="fixed"
     )
     if {"signed", "unsigned"} <= set(wide):
         moved.append(
             "dropping the signs moves a method's by at most "
             f"{(wide.unsigned - wide.signed).abs().max():.3f}"
         )
-    by_rule = rules.groupby(["task", "rule"], sort=False).k.mean().unstack("rule")
+    by_rule = rules.groupby(["task", "rule"]).k.mean().unstack("rule")
     apart = (by_rule.max(axis=1) - by_rule.min(axis=1)).max()
     moved.append(f"the rules of dynamic k differ by up to {apart:.1f} tokens")
     return f"{'; '.join(moved)}."

@@ -278,4 +278,4 @@ def selection_scores(selection: np.ndarray, given: np.ndarray) -> tuple[float, f
     """Tokens and phrases selected, agreement with the given tokens, F1 of the phrases."""
     phrases = true_runs(selection)
     agreed = agreement_of([selection, given])
-    return int(selection.sum()), len(phrases), agreed, phrase_f1(phrases, true_runs(given))
+    return selection.sum(), len(phrases), agreed, phrase_f1(phrases, true_runs(given))

@@ -13,7 +13,7 @@ from attreval.methods import METHODS
 from compendium import corpora
 from compendium.config import Profile
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.runs import mean_costs, read_shards
+from compendium.papers.common.runs import mean_costs, read_of_runs, read_shards
 from compendium.papers.common.sentences import highest, lowest, of_row, sentence
 from compendium.papers.common.style import name_run, task_title, use_style
 from compendium.papers.common.tables import table_of
@@ -22,10 +22,7 @@ from compendium.workflow.step import Step
 
 def model_table(step: Step) -> pd.DataFrame:
     """One row a task, model and seed: how well the model does on test."""
-    runs = step.profile.trained_runs()
-    return pd.concat(
-        [step.results.read_table("accuracy", "02_train", *run) for run in runs], ignore_index=True
-    )
+    return read_of_runs(step, "accuracy", "02_train", step.profile.trained_runs())
 
 
 def cost_table(step: Step) -> pd.DataFrame:
@@ -137,10 +134,8 @@ def say_trained_models(models: pd.DataFrame) -> str:
 def say_cost(cost: pd.DataFrame) -> str:
     """The most expensive method of any task, and the share that need not be computed."""
     asked = cost[cost.requested > 0]
-    if asked.empty:
-        return "No method has asked the models anything."
     most = highest(asked, "requested")
-    sums = asked.groupby("task", sort=False)[["requested", "reused"]].sum()
+    sums = asked.groupby("task")[["requested", "reused"]].sum()
     shares = sums.reused / sums.requested
     return (
         f"The most expensive explanation is {name_method(most.method)} on "

@@ -142,11 +142,11 @@ def measure_accuracy(
     gold = np.array([instance.label for instance in test])
     row = {
         "test_rows": len(test),
-        "accuracy": float(accuracy),
-        "accuracy_low": float(low),
-        "accuracy_high": float(high),
+        "accuracy": accuracy,
+        "accuracy_low": low,
+        "accuracy_high": high,
         "macro_f1": tested.macro_f1,
-        "majority": float(np.bincount(gold).max() / len(gold)),
+        "majority": np.bincount(gold).max() / len(gold),
     }
     return Tested(row, gold, tested.predicted, precision)
 
@@ -203,7 +203,7 @@ def shortened(instance: Instance, more: AlsoTrain) -> list[Instance]:
 def last_words(instance: Instance, words: int) -> Instance:
     """The last words of an instance of one segment."""
     kept = instance.words[-words:]
-    start = int(kept[0][1])
+    start = kept[0][1]
     text = instance.segments[0][start:]
     return Instance(instance.id, (text,), instance.label, kept - [0, start, start], instance.split)
 
@@ -226,7 +226,7 @@ def around_marks(instance: Instance, words: int) -> Instance:
     places = []
     last = None
     for at in np.flatnonzero(near & here):
-        start, end = map(int, instance.words[at, 1:])
+        start, end = instance.words[at, 1:]
         if last is not None:
             text += segment[last:start] if at and near[at - 1] else " "
         places.append((0, len(text), len(text) + end - start))

@@ -92,8 +92,6 @@ def say_raised(verdicts: pd.DataFrame) -> str:
     falls = verdicts[verdicts.verdict == "falls for it"]
     columns = ["comprehensive_gain", "sufficient_gain"]
     known = verdicts.dropna(subset=columns, how="all")
-    if known.empty:
-        return "No metric was pushed."
     row = known.loc[known[columns].max(axis=1).idxmax()]
     push = row[columns].astype(float).idxmax().removesuffix("_gain")
     gain = of_row(row, f"{push}_gain", f"{push}_low", f"{push}_high", "+")

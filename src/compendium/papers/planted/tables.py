@@ -17,7 +17,7 @@ from compendium.config import BootstrapSpec
 from compendium.config.judges import MetaSpec
 from compendium.papers.common.tables import spell, table_of
 
-NEEDED = ("random", "reversed")  # what a metric must tell from the truth
+NEEDED = ["random", "reversed"]  # what a metric must tell from the truth
 MISLEADING = ("adversarial", "leaking")  # made to mislead
 CROSS = "\N{MULTIPLICATION SIGN}"
 METRICS = TRIED | NULLS
@@ -84,7 +84,7 @@ def worlds_table(cells: pd.DataFrame) -> Iterator[dict]:
         row = {"metric": metric, "title": TRIED[metric].title} | dict.fromkeys(PLANTED_WORLDS, "")
         for world, some in part.groupby("world", sort=False):
             by = some.set_index("explainer")
-            chance, reverse = by.separation[list(NEEDED)]
+            chance, reverse = by.separation[NEEDED]
             shown = f"{chance:.2f}" if reverse >= chance else f"{chance:.2f} ({reverse:.2f})"
             row[world] = shown if (by.low > 0.5).all() else f"{shown} {CROSS}"
         yield row

@@ -41,8 +41,8 @@ def summarise_hits(
                 continue
             found = mean_low_high(values, settings, "pointing", *key, metric)
             once = chosen.drop_duplicates(["instance", "seed"])
-            right = float(once.correct.mean())
-            discarded = float((once.discarded != "").mean())
+            right = once.correct.mean()
+            discarded = (once.discarded != "").mean()
             for method, interval in zip(values.columns, found.T, strict=True):
                 counts = (len(values), right, discarded)
                 out.append((*key, metric, condition, method, *interval, *counts))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from compendium.papers.common.claims import (
     Judged,
     Turn,
     Turnable,
+    Turning,
     each_alone,
     quick_draws,
     read_claims,
@@ -95,19 +96,12 @@ class MethodContrast:
         )
 
 
-class Groups(NamedTuple):
-    """The positions of two groups among methods."""
-
-    better: list[int]
-    worse: list[int]
-
-
-def groups(methods: Sequence[str], asked: MethodContrast) -> Groups:
-    """Where the two groups of a contrast stand among the methods."""
+def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], list[int]]:
+    """Where the two groups of a contrast, `better` and `worse`, stand among the methods."""
     others = [n for n in methods if n not in asked.better and n not in BASELINES]
     better = [at for at, name in enumerate(methods) if name in asked.better]
     worse = [at for at, name in enumerate(methods) if name in (asked.worse or others)]
-    return Groups(better, worse)
+    return better, worse
 
 
 @dataclass(frozen=True)
@@ -195,8 +189,8 @@ def make_cells(chosen: Sequence[Column], asked: MethodContrast) -> tuple[list[Co
     names = [name for name in every if name not in BASELINES]
     cells = []
     for one in chosen:
-        found = groups(one.methods, asked)
-        if not found.better or not (found.worse or asked.alone):
+        better, worse = groups(one.methods, asked)
+        if not better or not (worse or asked.alone):
             continue
         compared = [
             at for at, n in enumerate(one.methods) if n not in BASELINES or n in asked.worse
@@ -401,8 +395,8 @@ def published_value(claim: Claim) -> float:
     read = [one for one in columns_asked(_published_columns(), asked) if whole(one)]
     cells, over = make_cells(read, asked)
     if not cells:
-        return float("nan")
-    return float(over(np.stack([cell.as_printed() for cell in cells]), cells)[0])
+        return np.nan
+    return over(np.stack([cell.as_printed() for cell in cells]), cells)[0]
 
 
 Number = Callable[[MethodContrast, Sequence[Column]], Finding | None]
@@ -425,9 +419,7 @@ def judge_claims(
     return settle(read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence)
 
 
-def turning(
-    step: Step, hits: pd.DataFrame, otherwise: pd.DataFrame
-) -> Callable[[Claim], Iterator[Turn]]:
+def turning(step: Step, hits: pd.DataFrame, otherwise: pd.DataFrame) -> Turning:
     """What a claim's contrast is when something is turned."""
     columns = columns_of(hits)
     by_rule = {

@@ -68,7 +68,7 @@ def printed_text(step: Step, figure: str) -> ColouredText:
     found = load_printed(step, run, name)
     instance = found.instance
     shares = overlap_shares(found.tokens.offsets, instance.words)
-    covered = np.asarray(shares.any(axis=0))
+    covered = shares.any(axis=0)
     rows = {
         METHODS[method].title: (shares.T @ record.on_tokens(len(shares)))[covered]
         for method, record in found.records.items()
@@ -110,13 +110,13 @@ def draw_table_2(table: pd.DataFrame) -> Axes:
     kinds = dict(list(ours.groupby(["experiment", "task", "metric", "condition"], sort=False)))
     if not kinds:
         return draw_nothing(NO_TABLE)
-    names = list(dict.fromkeys(table.sort_values("row").method))
+    names = table.sort_values("row").method.unique()
     figure, panels = task_panels(kinds, 1.75, 0.2 * len(names) + 1.3, 4, 2.0, layout="constrained")
     for kind, axes in panels.items():
         _, task, metric, condition = kind
         part = kinds[kind]
         apart = (part.ours - part.published).abs().where(part.confidence.isin(SURE))
-        architectures = list(dict.fromkeys(part.architecture))
+        architectures = part.architecture.unique()
         cells = part.assign(far=apart > FAR).set_index(["method", "architecture"])
         values = cells.ours.unstack().reindex(index=names, columns=architectures).to_numpy(float)
         bold = cells.far.unstack().reindex(index=names, columns=architectures).eq(True).to_numpy()
@@ -157,8 +157,8 @@ def draw_attractors(table: pd.DataFrame) -> Axes:
     part = table[(table.condition == "correct") & table.method.isin(SHOWN)]
     if not len(part):
         return draw_nothing("no agreement sentences in this run")
-    looks = method_looks(dict.fromkeys(part.method))
-    figure, panels = task_panels(dict.fromkeys(part.model), 2.3, 2.9, 3, 2.4, layout="constrained")
+    looks = method_looks(part.method.unique())
+    figure, panels = task_panels(part.model.unique(), 2.3, 2.9, 3, 2.4, layout="constrained")
     for model, axes in panels.items():
         for method, look in looks.items():
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")

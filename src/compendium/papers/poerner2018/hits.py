@@ -40,12 +40,9 @@ def pointing_hits(step: Step) -> pd.DataFrame:
     See `metrics.pointing_game.play`.
     """
     predictions = read_predictions(step)
-    show = step.progress("pointing")
-    asked = step.profile.explained_runs("pointing")
     out = []
-    for done, run in enumerate(asked, start=1):
+    for run in runs.one_by_one(step, "pointing", step.profile.explained_runs("pointing")):
         out += play_run(step, run, predictions, step.profile.pointing)
-        show(done, len(asked))
     return pd.DataFrame(out)
 
 
@@ -100,7 +97,7 @@ def architecture_names(profile: Profile, task: str) -> dict[str, str]:
 
 def read_predictions(step: Step) -> pd.Series:
     """The predicted class of every explained instance, by task, model, seed and instance."""
-    table = runs.read_shards(step, "instances", "pointing")
+    table = runs.read_shards(step, "instances", step.profile.explained_runs("pointing"))
     return table.set_index(["task", "model", "seed", "instance"]).predicted
 
 
@@ -150,8 +147,8 @@ def block_table(summary: pd.DataFrame) -> Iterator[dict]:
     tested = summary[(summary.metric == "hybrid") & ~summary.method.isin([*NORMS, *BASELINES])]
     for name, block in BLOCKS.items():
         task, part = block.task(summary)
-        cells = int(tested.task.isin(block.tasks).sum())
-        below = int(exceptions.task.isin(block.tasks).sum())
+        cells = tested.task.isin(block.tasks).sum()
+        below = exceptions.task.isin(block.tasks).sum()
         row = {
             "block": name,
             "task": task,
@@ -197,7 +194,7 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
         experiment = experiments[task]
         architecture = architecture_names(profile, task)[model]
         seeds = profile.task_of(task, model).seeds
-        own = float(np.mean([runs.read_accuracy(step, task, model, s).accuracy for s in seeds]))
+        own = np.mean([runs.read_accuracy(step, task, model, s).accuracy for s in seeds])
         corpus = experiment.removesuffix(" hybrid").removesuffix(" manual").replace(" ", "_")
         theirs = accuracy.loc[corpus].get(architecture, np.nan)
         part = summary[
@@ -391,4 +388,4 @@ def same_word_share(step: Step) -> Iterator[tuple]:
             of_run.setdefault(one.run, []).append(share)
     for run, same in of_run.items():
         found = mean_low_high(same, step.profile.bootstrap, "same word", *run)
-        yield *run, *map(float, found), len(same)
+        yield *run, *found, len(same)

@@ -53,8 +53,6 @@ def say_how_often(summary: pd.DataFrame) -> str:
 def say_beside_published(table: pd.DataFrame) -> str:
     """In how many cells the published value lies in our interval, and how far ours are off."""
     both = table[table.ours.notna() & table.published.notna()]
-    if both.empty:
-        return ""
     inside = ((both.low <= both.published) & (both.published <= both.high)).sum()
     apart = both.ours - both.published
     by_block = apart.groupby([both.experiment, both.metric, both.condition]).mean()
@@ -79,10 +77,7 @@ def say_chance(exceptions: pd.DataFrame, blocks: pd.DataFrame) -> str:
 @sentence
 def say_pointing_choices(choices: pd.DataFrame) -> str:
     """The choice that changes the hits of a single method most."""
-    known = choices[choices.largest.notna()]
-    if known.empty:
-        return ""
-    row = farthest(known, "largest")
+    row = farthest(choices[choices.largest.notna()], "largest")
     return (
         f"The choice that matters most is {row.choice.replace('_', ' ')}: {row.value} instead of "
         f"{row.instead_of} moves {name_method(row.method)} by {row.largest:+.2f} and all methods "
@@ -119,7 +114,7 @@ def say_attractors(table: pd.DataFrame) -> str:
 def say_pointing_examples(examples: Mapping[str, ColouredText]) -> BoldSentence:
     """How many of the explanations shown point at evidence."""
     hit = {
-        name: [bool(shown.evidence[int(np.argmax(scores))]) for scores in shown.rows.values()]
+        name: [shown.evidence[int(np.argmax(scores))] for scores in shown.rows.values()]
         for name, shown in examples.items()
         if len(shown.words)
     }

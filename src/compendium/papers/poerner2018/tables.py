@@ -132,7 +132,7 @@ def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
         tested = summary[
             summary.task.isin(TASKS_OF[kind.experiment]) & (summary.metric == kind.metric)
         ]
-        for architecture in dict.fromkeys(tested.architecture):
+        for architecture in tested.architecture.unique():
             if architecture not in set(same.architecture):
                 blank = {"column": "", "published": np.nan, "confidence": ""}
                 parts.append(first.assign(architecture=architecture, **blank))
@@ -173,14 +173,12 @@ def write_blocks(step: Step, table: pd.DataFrame) -> None:
         experiment = next(
             title for title, tasks in TASKS_OF.items() if set(block.tasks) & set(tasks)
         )
-        found = block_to_read(table, experiment, task or "", block.metric, block.condition)
+        found = block_to_read(table, experiment, task or "", block)
         columns = dict.fromkeys(["method", *ARCHITECTURES, *found])
         step.table(f"table2_{name}", found.reindex(columns=list(columns)))
 
 
-def block_to_read(
-    table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all"
-) -> pd.DataFrame:
+def block_to_read(table: pd.DataFrame, experiment: str, task: str, block: Block) -> pd.DataFrame:
     """One block of Table 2: a row per method, a column per architecture.
 
     A cell is ours and in brackets the published.
@@ -190,8 +188,8 @@ def block_to_read(
     published values alone.
     """
     part = table[(table.experiment == experiment) & (table.task == task)]
-    part = part[(part.metric == metric) & (part.condition == condition)]
-    out = pd.DataFrame({"method": list(dict.fromkeys(part.sort_values("row").method))})
+    part = part[(part.metric == block.metric) & (part.condition == block.condition)]
+    out = pd.DataFrame({"method": part.sort_values("row").method.unique()})
     for architecture, cells in part.groupby("architecture", sort=False):
         by = cells.set_index("method").reindex(out.method)
         if not task or by.ours.notna().any():

@@ -38,7 +38,12 @@ from attreval.metrics.unified.simulatability import (
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile, TrainingSpec
 from compendium.papers.common.contrasts import with_bounds
-from compendium.papers.common.runs import RUN, load_typed_attributions, load_typed_tokens
+from compendium.papers.common.runs import (
+    RUN,
+    load_typed_attributions,
+    load_typed_tokens,
+    one_by_one,
+)
 from compendium.papers.common.sentences import between
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import load_model
@@ -117,13 +122,13 @@ def simulate(step: Step) -> Simulation:
         planted = predicted.pop(PLANTED)
         labels = np.array([one.label for one in own.test])
         for condition, by_seed in predicted.items():
-            points = [float("nan")] * 3
+            points = [np.nan] * 3
             if condition != UNINFORMED:
                 points = _gain(step, by_seed, predicted[UNINFORMED], labels)
-            f1 = float(np.mean([agreement_f1(guesses, labels) for guesses in by_seed]))
+            f1 = np.mean([agreement_f1(guesses, labels) for guesses in by_seed])
             agents.append((*run, *condition, f1, *points, len(own.train), len(own.test)))
             for agent, guesses in zip(settings.seeds, by_seed, strict=True):
-                for one, guess in zip(own.test, guesses.tolist(), strict=True):
+                for one, guess in zip(own.test, guesses, strict=True):
                     said.append((*run, agent, one.id, *condition, one.label, guess))
     said = pd.DataFrame(
         said, columns=[*RUN, "agent_seed", "instance", *CONDITION, "label", "predicted"]
@@ -187,15 +192,13 @@ def agent_inputs(step: Step) -> dict[Condition, list]:
 
 def _train_agents(step: Step, inputs: dict[Condition, Sets]) -> dict[Condition, list[np.ndarray]]:
     """What the agents of each condition predict for the test set: one array per seed."""
-    show = step.progress("training agents")
     seeds = step.profile.diagnosis.agents.seeds
     paths = iter(step.parts([("agent", condition, seed) for condition in inputs for seed in seeds]))
     predicted = {}
-    for done, (condition, sets) in enumerate(inputs.items(), start=1):
+    for condition, sets in one_by_one(step, "training agents", [*inputs.items()]):
         predicted[condition] = [
             kept_or_made(next(paths), _train_agent, step, sets, condition, seed) for seed in seeds
         ]
-        show(done, len(inputs))
     return predicted
 
 
@@ -277,8 +280,8 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         gain = _drawn_f1(runs, "planted", *counts) - f1
         reached = with_bounds(f1, settings.confidence)
         gained = with_bounds(gain, settings.confidence)
-        majority = float(np.mean([majority_f1(run.label.to_numpy()) for run in runs]))
-        uniform = float(np.mean([uniform_f1(run.label.to_numpy()) for run in runs]))
+        majority = np.mean([majority_f1(run.label.to_numpy()) for run in runs])
+        uniform = np.mean([uniform_f1(run.label.to_numpy()) for run in runs])
         chance = max(majority, uniform)
         reason = ""
         if reached[1] <= chance:
@@ -321,11 +324,9 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
     from compendium.papers.sun2024.explanations import HEAD_CHOICES
 
     profile = step.profile
-    runs = profile.explained_runs("diagnosis")
-    show = step.progress("measuring leaks")
     symbols = agents[agents.form == "symbol"] if len(agents) else agents
     gains = symbols.groupby([*RUN, "technique", "type"]).gain.mean() if len(symbols) else {}
-    for done, run in enumerate(runs, start=1):
+    for run in one_by_one(step, "measuring leaks", profile.explained_runs("diagnosis")):
         about = dict(zip(RUN, run, strict=True)) | {"kind": model_family(profile.models[run[1]])}
         for (technique, kind, choice), found in _leaks_of_run(step.results, profile, run):
             gain = (
@@ -338,7 +339,6 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
                 | {"technique": technique, "type": kind, "head_choice": choice, "agents_gain": gain}
                 | found
             )
-        show(done, len(runs))
 
 
 def _leaks_of_run(
@@ -432,7 +432,7 @@ def measure_leak(
 
 def few_classes(classes: np.ndarray) -> bool:
     """Whether fewer than two classes have two texts, so that there is nothing to tell apart."""
-    return bool((np.bincount(classes) > 1).sum() < 2)
+    return (np.bincount(classes) > 1).sum() < 2
 
 
 def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -447,7 +447,7 @@ def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray:
     from sklearn.preprocessing import StandardScaler
 
     second = np.sort(np.bincount(classes))[-2]
-    folds = StratifiedKFold(min(FOLDS, int(second)), shuffle=True, random_state=0)
+    folds = StratifiedKFold(min(FOLDS, second), shuffle=True, random_state=0)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     with warnings.catch_warnings():
         # it is then told by few, or by none

@@ -15,6 +15,7 @@ from compendium.papers.common.claims import (
     Judged,
     Turn,
     Turnable,
+    Turning,
     each_alone,
     quick_draws,
     read_claims,
@@ -121,13 +122,10 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.
     for claim in claims:
         if claim.why_not:
             continue
-        found[claim.id] = (
-            our_value(claim, values, step) if claim.contrast else trade_off(step, values)
-        )
+        one = our_value(claim, values, step) if claim.contrast else trade_off(step, values)
         of_agents = "simulatability" in (claim.contrast or {}).get("properties", ())
-        reason = unlearned if of_agents else ""
-        if (reason or void) and found[claim.id].reason:
-            found[claim.id] = untested(reason or void)
+        reason = (of_agents and unlearned) or void
+        found[claim.id] = untested(reason) if reason and one.reason else one
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
 
 
@@ -141,7 +139,7 @@ def _of_learned(step: Step, values: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     lost |= (values.property == "simulatability").to_numpy() & (
         len(step.profile.diagnosis.agents.seeds) == 1
     )
-    return values[~lost], "; ".join(dict.fromkeys(void.reason))
+    return values[~lost], "; ".join(void.reason.unique())
 
 
 def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
@@ -171,7 +169,7 @@ def trade_off(step: Step, values: pd.DataFrame) -> Finding:
             continue
         both = [c for c in wide[two[0]].columns if c in wide[two[1]].columns]
         if len(both) > 2:
-            table = np.concatenate([wide[name][both].to_numpy() for name in two], axis=1)
+            table = np.concatenate([wide[name][both] for name in two], axis=1)
             by_names = partial(exchange_columns, table)
             seeds = (0,) * len(wide)
             cells.append(
@@ -239,7 +237,7 @@ def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
     One row per property and rival; higher is better.
     """
     bootstrap = step.profile.bootstrap
-    for name, other in product(dict.fromkeys(values.property), ("span", "token")):
+    for name, other in product(values.property.unique(), ("span", "token")):
         asked = TypeContrast(
             (name,), "combined", (other,), forms=("symbol",) if name == "simulatability" else None
         )
@@ -255,7 +253,7 @@ def judge_claims(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> Jud
     return settle(read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence)
 
 
-def turning(step: Step, values: pd.DataFrame) -> Callable[[Claim], Iterator[Turn]]:
+def turning(step: Step, values: pd.DataFrame) -> Turning:
     """What a claim's contrast is of a corpus, model, technique, type, property or rival alone."""
     settings = quick_draws(step.profile.bootstrap)
     values, _ = _of_learned(step, values)

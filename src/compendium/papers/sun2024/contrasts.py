@@ -95,15 +95,13 @@ def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
     values: one per cell and option, as published.
     """
     leads = np.array([cell.as_printed() for cell in make_cells(values, asked)])
-    return int((leads > 0.5 * asked.count).sum()), len(leads)
+    return (leads > 0.5 * asked.count).sum(), len(leads)
 
 
 def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
     """The contrast of such values, mean over cells; NaN without any."""
     leads = np.array([cell.as_printed() for cell in make_cells(values, asked)])
-    if not len(leads):
-        return float("nan")
-    return float(leads.mean())
+    return leads.mean() if len(leads) else np.nan
 
 
 def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:

@@ -41,6 +41,7 @@ from attreval.models.classifier import Classifier
 from attreval.models.scorer import Scorer
 from compendium import corpora
 from compendium.config import Profile, Run
+from compendium.papers.common.runs import TYPED, one_by_one
 from compendium.papers.common.tables import table_of
 from compendium.papers.pipeline.explaining import open_scorer, precision_table, sum_costs
 from compendium.project import Results
@@ -183,13 +184,12 @@ def load_head_attributions(
     Records of the paper's choice are those of load_typed_attributions. FileNotFoundError:
     07_sun2024_explanations has not run; it says how it does.
     """
-    where = "07_sun2024_explanations"
     parts = range(profile.diagnosis.parts)
-    heads = pd.concat([results.read_table("heads", where, *run, part) for part in parts])
+    heads = pd.concat([results.read_table("heads", TYPED, *run, part) for part in parts])
     others = {}
     for choice in HEAD_CHOICES[1:]:
         paths = [results.typed_attributions(*run, f"{part}-{choice}") for part in parts]
-        others[choice] = read_by_instance(*(results.existing(path, where) for path in paths))
+        others[choice] = read_by_instance(*(results.existing(path, TYPED) for path in paths))
     return {
         choice: own.set_index("instance")["head"] for choice, own in heads.groupby("head_choice")
     }, others
@@ -207,9 +207,9 @@ def _first_features(explained: Explained) -> Iterator[tuple]:
         for rank, i in enumerate(np.argsort(-record.scores, kind="stable")[:3], start=1):
             sides = defaultdict(list)
             for p in record.features[i]:
-                sides[int(tokens.offsets[p, 0])].append(tokens.texts[p])
+                sides[tokens.offsets[p, 0]].append(tokens.texts[p])
             text = " | ".join(" ".join(side) for side in sides.values())
-            yield METHODS[method].title, rank, text, float(record.scores[i])
+            yield METHODS[method].title, rank, text, record.scores[i]
 
 
 LOOKED_THROUGH = 4000  # test instances among which short ones are looked for
@@ -288,11 +288,9 @@ def compare_with_exact(step: Step) -> Iterator[tuple]:
         return
     scorer = open_scorer(step)
     instances = short_instances(task, scorer.model, settings.units.unit, oracle.units, oracle.rows)
-    show = step.progress("asking every coalition")
-    for done, instance in enumerate(instances, start=1):
+    for instance in one_by_one(step, "asking every coalition", instances):
         yield from _compare(step, scorer, instance)
         scorer.forget()
-        show(done, len(instances))
 
 
 def _compare(step: Step, scorer: Scorer, instance: Instance) -> Iterator[tuple]:
@@ -324,7 +322,7 @@ def _compare(step: Step, scorer: Scorer, instance: Instance) -> Iterator[tuple]:
             estimates["proxyspex", samples] = pair_scores(units, fitted).values
     estimates |= {(method, 0): scores.values for method, scores in zip(others, found, strict=True)}
     for (name, samples), guess in estimates.items():
-        error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else np.nan
+        error = np.abs(guess - exact).mean() if name == "bivariate_shapley" else np.nan
         names = (instance.id, len(units), name, samples)
         yield (*names, "bivariate", *_correlations(guess, exact), error)
         yield (*names, "interaction", *_correlations(np.abs(guess), interaction), np.nan)
@@ -334,7 +332,7 @@ def _correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
     """Spearman's and Pearson's correlation; NaN where one of them does not vary."""
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return np.nan, np.nan
-    return float(spearmanr(a, b).statistic), float(np.corrcoef(a, b)[0, 1])
+    return spearmanr(a, b).statistic, np.corrcoef(a, b)[0, 1]
 
 
 def mean_closeness(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:

@@ -208,17 +208,19 @@ def explained_sets(ranked: RankedInstance, settings: DiagnosisSpec, run: Run) ->
                 ((technique, kind, k, size), chosen)
                 for kind, chosen in match_budget(rankings, k).items()
             ]
+
+    def at_random(kind: str, k: int, size: int, rng: Rng) -> Sets:
+        drawn = random_units(len(ranked.units), size, settings.random_draws, rng)
+        return [(("random", kind, k, size), chosen) for chosen in drawn]
+
     rng = generator("random units", *run, ranked.instance.id)
     for k, some in sizes.items():  # not as many as each technique, where these differ
-        size = round(float(np.mean(some)))
-        drawn = random_units(len(ranked.units), size, settings.random_draws, rng)
-        sets += [(("random", RANDOM, k, size), chosen) for chosen in drawn]
+        sets += at_random(RANDOM, k, round(np.mean(some)), rng)
     if settings.random_sizes == "each":
         rng = generator("random units of each", *run, ranked.instance.id)
         spans = [key for key, _ in sets if key[1] == "span"]
         for technique, _, k, size in spans:
-            drawn = random_units(len(ranked.units), size, settings.random_draws, rng)
-            sets += [(("random", technique, k, size), chosen) for chosen in drawn]
+            sets += at_random(technique, k, size, rng)
     return sets
 
 
@@ -295,7 +297,7 @@ def agreement_rows(ranked: RankedInstance, settings: DiagnosisSpec, run: Run) ->
     draws = [_random_rankings(ranked, rng) for _ in range(settings.random_draws)]
     for kind in ("token", "pair", "span"):
         found = [_agreement(drawn, kind, ranked.gold, settings.match) for drawn in draws]
-        yield ("random", kind, people, *np.mean(found, axis=0).tolist())
+        yield ("random", kind, people, *np.mean(found, axis=0))
 
 
 def _agreement(
@@ -325,17 +327,17 @@ def _random_rankings(ranked: RankedInstance, rng: Rng) -> dict[str, Ranking]:
     """
     units = ranked.units
     real = [by_type["span"] for by_type in ranked.rankings.values()]
-    count = max(1, round(float(np.mean([len(spans) for spans in real]))))
+    count = max(1, round(np.mean([len(spans) for spans in real])))
     sides = [np.flatnonzero(units.side == s) for s in np.unique(units.side)]
     drawn = []
     for _ in range(count):
         feature = []
         for part, side in enumerate(sides):
-            length = int(rng.choice([len(p[part]) for spans in real for p in spans.features]))
-            start = int(rng.integers(len(side) - length + 1))
-            feature += side[start : start + length].tolist()
+            length = rng.choice([len(p[part]) for spans in real for p in spans.features])
+            start = rng.integers(len(side) - length + 1)
+            feature += [*side[start : start + length]]
         drawn.append(tuple(feature))
-    pairs = [tuple(pair) for pair in units.pairs().tolist()]
+    pairs = [tuple(pair) for pair in units.pairs()]
     features = {"span": drawn, "pair": pairs, "token": [(u,) for u in range(len(units))]}
     return {
         kind: make_ranking(some, rng.random(len(some)), units, rng)
@@ -352,14 +354,8 @@ def complexity_rows(ranked: RankedInstance, settings: DiagnosisSpec) -> Iterator
         k = len(rankings["span"])
         for kind in TYPES:
             found = unified_entropy(rankings[kind].scores, k)
-            yield (
-                technique,
-                kind,
-                k,
-                found,
-                random_entropy(k, settings.random_scores),
-                float(np.log(k)),
-            )
+            of_random = random_entropy(k, settings.random_scores)
+            yield technique, kind, k, found, of_random, np.log(k)
 
 
 def properties_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
@@ -379,7 +375,7 @@ def properties_by_instance(properties: Properties, predictions: pd.DataFrame) ->
         simplicity=1 - entropy.random / highest, technique="random", type="random"
     )
     both = pd.concat([own, of_random], ignore_index=True)
-    informed = predictions[predictions.technique.isin(list(TECHNIQUES))]
+    informed = predictions[predictions.technique.isin(TECHNIQUES)]
     parts = [
         _by_method(
             changes,

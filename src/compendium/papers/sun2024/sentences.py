@@ -121,9 +121,7 @@ def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
 
 @sentence
 def say_rules(rules: pd.DataFrame) -> str:
-    means = rules.groupby("rule", sort=False).comprehensiveness_beyond_units.agg(
-        ["mean", "min", "max"]
-    )
+    means = rules.groupby("rule").comprehensiveness_beyond_units.agg(["mean", "min", "max"])
     row = highest(means, "mean")
     return (
         f"Compared with as many single tokens, spans by {row.name.replace('_', ' ')} are the most "

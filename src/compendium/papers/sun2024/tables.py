@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from compendium.config import ModelSpec
-from compendium.papers.common.runs import RUN, read_accuracy, reported
-from compendium.papers.common.tables import mean_low_high, put_together, table_of
+from compendium.papers.common.runs import RUN, TYPED, read_accuracy, read_of_runs, reported
+from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties
 from compendium.workflow.step import Step
 
@@ -78,28 +78,21 @@ def families(models: Mapping[str, ModelSpec]) -> dict[str, str]:
     return {name: model_family(spec) for name, spec in models.items()}
 
 
-def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
-    """A table that a notebook leaves for each evaluated run (or a part of each), put together."""
-    parts = []
-    for task, model, seed in step.profile.explained_runs("diagnosis"):
-        found = step.results.read_table(name, notebook, task, model, seed, *part)
-        parts.append(found.assign(task=task, model=model, seed=seed))
-    return put_together(parts)
-
-
 def of_agents(step: Step, name: str) -> pd.DataFrame:
     """What notebook 07_sun2024_agents leaves for every run, put together.
 
     name: `agents` (Tables 7-10), `predictions` or `uninformed`.
     """
-    return _read_runs(step, "07_sun2024_agents", name)
+    runs = step.profile.explained_runs("diagnosis")
+    return read_of_runs(step, name, "07_sun2024_agents", runs)
 
 
 def exact_value_means(step: Step) -> pd.DataFrame:
     """How close each estimate comes to the exact values: means over the short instances of runs."""
     from compendium.papers.sun2024.explanations import mean_closeness
 
-    table = _read_runs(step, "07_sun2024_explanations", "oracle", 0)
+    parts = [(*run, 0) for run in step.profile.explained_runs("diagnosis")]
+    table = read_of_runs(step, "oracle", TYPED, parts)
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 
 
@@ -135,7 +128,7 @@ def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
     """
     measures = ["pieces", "units", "comprehensiveness", "sufficiency"]
     keys = [*RUN, "technique", "rule"]
-    flat = rules.groupby([*keys, "type", "instance"], sort=False)[measures].mean().reset_index()
+    flat = rules.groupby([*keys, "type", "instance"])[measures].mean().reset_index()
     wide = flat.pivot(index=[*keys, "instance"], columns="type", values=measures)
     spans = wide.xs("span", axis=1, level="type")
     beyond = (spans - wide.xs("token", axis=1, level="type"))[list(FAITHFULNESS)].add_suffix(
@@ -166,7 +159,7 @@ def property_means(
         means = _over_seeds(table[table.measure == asked.measure], "mean")
         chance = means.value
         if name == "complexity":
-            chance = table[table.measure == "random"].groupby(KEYS, sort=False)["mean"].mean()
+            chance = table[table.measure == "random"].groupby(KEYS)["mean"].mean()
         real = means.drop("random", level="technique", errors="ignore")
         parts.append(
             real.assign(property=name, chance=[_chance(name, key, chance) for key in real.index])
@@ -189,16 +182,13 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> floa
     """As many random units, random explanations of the same type, or random scores."""
     task, model, technique, kind = key
     if name == "complexity":
-        return float(means.get(key, np.nan))
+        return means.get(key, np.nan)
     if "agreement" in name:
-        return float(
-            means.get((task, model, "random", {"combined": "span"}.get(kind, kind)), np.nan)
-        )
+        like = "span" if kind == "combined" else kind
+        return means.get((task, model, "random", like), np.nan)
     # where the profile asks for random_sizes: each
     as_many = means.get((task, model, "random", technique), np.nan)
-    return float(
-        means.get((task, model, "random", RANDOM), np.nan) if np.isnan(as_many) else as_many
-    )
+    return means.get((task, model, "random", RANDOM), np.nan) if np.isnan(as_many) else as_many
 
 
 @table_of("task model f1 explained with_spans annotated agents_train agents_tested")
@@ -211,7 +201,7 @@ def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> 
     settings = profile.diagnosis
     for task, model in dict.fromkeys(run[:2] for run in profile.explained_runs("diagnosis")):
         seeds = profile.task_of(task, model).seeds
-        f1 = 100 * float(np.mean([read_accuracy(step, task, model, s).macro_f1 for s in seeds]))
+        f1 = 100 * np.mean([read_accuracy(step, task, model, s).macro_f1 for s in seeds])
         theirs = published.get(
             (CORPORA.get(task, task), model_family(profile.models[model])), np.nan
         )
@@ -280,7 +270,7 @@ def published_cells() -> pd.DataFrame:
     gains = gains.assign(form=forms, property="simulatability", chance=0.0)
     entropy = reported("sun_complexity_tables11to12").rename(columns={"entropy_nats": "value"})
     entropy = _beside_random(entropy, ["model", "dataset"]).assign(property="complexity")
-    entropy = entropy[entropy.explanation_type.isin(list(TYPE_TITLES.values()))]
+    entropy = entropy[entropy.explanation_type.isin(TYPE_TITLES.values())]
     cells = pd.concat([agreement, gains, entropy], ignore_index=True)
     model = cells.model.str.split(" ").str[0]  # without "(inferred)"
     return pd.DataFrame(

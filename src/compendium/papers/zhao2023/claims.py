@@ -5,7 +5,7 @@ them together. Letters used for shapes: n texts (rows), m methods and then their
 metrics, r ratios.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -24,6 +24,7 @@ from compendium.papers.common.claims import (
     Judged,
     Turn,
     Turnable,
+    Turning,
     each_alone,
     read_claims,
     score,
@@ -52,7 +53,9 @@ from compendium.papers.zhao2023.erasure import ROW
 from compendium.papers.zhao2023.settings import (
     PUBLISHED_TASKS,
     RULES,
+    compared_rows,
     compared_tasks,
+    main_rows,
     protocol_of,
     rule_setting,
 )
@@ -204,7 +207,7 @@ def compare_tasks(
             texts=tuple(rows.get_level_values("instance")),
             models=tuple(rows.get_level_values("model")),
             seeds=tuple(rows.get_level_values("seed")),
-            values=np.stack([table.loc[rows].to_numpy() for table in tables], axis=-1),
+            values=np.stack([table.loc[rows] for table in tables], axis=-1),
             rules=[protocol_of(step.profile, task, name) for name in settings for _ in metrics],
             curves=_curves_of(curves, rows, methods),
         )
@@ -260,7 +263,7 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
     All are measured on the same texts; None where there are no such texts.
     """
     kinds = ("noise_", "variance_", "attend")
-    settings = [name for name in dict.fromkeys(pairs.setting) if name.startswith(kinds)]
+    settings = [name for name in pairs.setting.unique() if name.startswith(kinds)]
     if not settings or "control" not in set(pairs.setting):
         return None
     compared = compare_tasks(pairs, None, step, ("control", *settings))
@@ -275,7 +278,7 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
 def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """One row a claim of Zhao & Aletras 2023 with our value, its interval, nulls and a verdict."""
     claims = read_claims("zhao2023")
-    sizes = count_texts(pairs[pairs.setting == "main"], sort=False)
+    sizes = count_texts(main_rows(pairs))
     small = sizes[sizes < LEAST_TEXTS]
     why = [f"no task of {LEAST_TEXTS} texts or more tests it"]
     why += [", ".join(f"{task} has {texts} texts" for task, texts in small.items())][: len(small)]
@@ -307,13 +310,11 @@ def published_values() -> dict[str, float]:
     for name, asked in STATEMENTS.items():
         given = (cells, cells) if asked.chosen else (cells,)
         with suppress(CannotTell):
-            found[name] = float(asked.statistic(*given)[0])
+            found[name] = asked.statistic(*given)[0]
     return found
 
 
-def turning(
-    step: Step, pairs: pd.DataFrame, curves: pd.DataFrame
-) -> Callable[[Claim], Iterator[Turn]]:
+def turning(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> Turning:
     """What a claim's statistic is when something is turned."""
     made = [
         (what, how, opened, compared.measured(step.profile, nulls=False))
@@ -340,12 +341,11 @@ def _turned(
     Each task and model alone, and each rule of `settings.RULES` but that of the run, where all
     tasks know it by one name.
     """
-    main = pairs[pairs.setting == "main"]
-    averaged = main[main.task.isin(compared_tasks(main.task))]
-    by_task = each_alone(averaged, {"task": "corpus"})
+    main = main_rows(pairs)
+    by_task = each_alone(compared_rows(main), {"task": "corpus"})
     for what, how, part in chain(by_task, each_alone(main, {"model": "model"})):
         yield what, how, False, compare_tasks(part, curves, step)
-    tasks = list(dict.fromkeys(pairs.task))
+    tasks = pairs.task.unique()
     own = {protocol_of(step.profile, task, "main").ties for task in tasks}
     for name, rule in RULES.items():
         settings = {rule_setting(step.profile, task, rule.setting) for task in tasks}

@@ -8,7 +8,7 @@ soft erasure, who the rival is, and what a tie counts (`settings.RULES`).
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,9 @@ from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, ROW, ErasureValues
 from compendium.papers.zhao2023.settings import (
     RULES,
+    compared_rows,
     compared_tasks,
+    main_rows,
     protocol_of,
     published_dataset,
     rule_setting,
@@ -57,7 +59,7 @@ def pair_values(values: pd.DataFrame, profile: Profile, metrics: Sequence[str]) 
     every = values[values.role == "own"]
     random = every[every.method == "random"].drop(columns="method")
     own = every[every.method != "random"]
-    rivalled = own.setting.isin(set(permuted.setting))
+    rivalled = own.setting.isin(permuted.setting)
     keys = ["setting", *ROW]
     parts = [
         own[~rivalled].merge(random, on=keys[:-1], suffixes=("", "_rival"), validate="many_to_one"),
@@ -89,14 +91,14 @@ def judge_pairs(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str])
 
 def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
     """One row a task: its texts in the main run, and whether these are enough."""
-    found = count_texts(pairs[pairs.setting == "main"], sort=False).rename("texts").reset_index()
+    found = count_texts(main_rows(pairs)).rename("texts").reset_index()
     averaged = found.task.isin(compared_tasks(found.task))
     return found.assign(least=LEAST_TEXTS, enough=found.texts >= LEAST_TEXTS, averaged=averaged)
 
 
-def count_texts(pairs: pd.DataFrame, sort: bool = True) -> pd.Series:
+def count_texts(pairs: pd.DataFrame) -> pd.Series:
     """By task, how many texts it has."""
-    return pairs.groupby("task", sort=sort).instance.nunique()
+    return pairs.groupby("task", sort=False).instance.nunique()
 
 
 def text_means(pairs: pd.DataFrame, numbers: pd.Series) -> list[np.ndarray]:
@@ -120,15 +122,9 @@ def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
     return pairs[f"win_{metric}"] - pairs[f"win_{other}"]
 
 
-class Estimate(NamedTuple):
-    """A number and the ends of its interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-def interval_over_tasks(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> Estimate:
+def interval_over_tasks(
+    pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str
+) -> tuple[float, np.ndarray, np.ndarray]:
     """`mean_of_texts` with its bounds over texts drawn within each task.
 
     name: what the draws derive from.
@@ -139,8 +135,7 @@ def interval_over_tasks(pairs: pd.DataFrame, numbers: pd.Series, step: Step, nam
     for at, values in enumerate(texts):
         counts = draw_counts(generator("bootstrap", name, at), len(values), spec.draws)
         drawn.append(counts @ values / len(values))
-    low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
-    return Estimate(mean_of_tasks(texts), float(low), float(high))
+    return mean_of_tasks(texts), *percentile_interval(np.mean(drawn, axis=0), spec.confidence)
 
 
 def how_many(pairs: pd.DataFrame) -> dict[str, int]:
@@ -151,16 +146,16 @@ def how_many(pairs: pd.DataFrame) -> dict[str, int]:
 
 def moved_by(
     part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str
-) -> tuple[pd.DataFrame, dict[str, float]]:
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The pairs of a change beside those of the base.
 
     Their counts, and each metric's change with its interval.
     """
     both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
-    row: dict[str, float] = {**how_many(both)}
+    row: dict[str, Any] = {**how_many(both)}
     for m in metrics:
-        moved = interval_over_tasks(both, lead(both, m, f"{m}_base"), step, name)
-        row |= {f"{m}_change": moved.value, f"{m}_low": moved.low, f"{m}_high": moved.high}
+        change, low, high = interval_over_tasks(both, lead(both, m, f"{m}_base"), step, name)
+        row |= {f"{m}_change": change, f"{m}_low": low, f"{m}_high": high}
     return both, row
 
 
@@ -170,9 +165,7 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
     Over all models and seeds.
     """
-    for (task, method), cell in pairs[pairs.setting == "main"].groupby(
-        ["task", "method"], sort=False
-    ):
+    for (task, method), cell in main_rows(pairs).groupby(["task", "method"], sort=False):
         # models and seeds of one instance are averaged first: the interval is over instances
         wide = cell.groupby("instance", sort=False)[WINS].mean().to_numpy()
         found = mean_low_high(wide, step.profile.bootstrap, "diagnosticity", task).T
@@ -192,8 +185,8 @@ def diagnosticity_summary(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
     1995). rank_sum, paired: p of the tests that take pairs as independent. All are NaN for hard
     metrics. texts: of the row; least: of its smallest task.
     """
-    every = pairs[pairs.setting == "main"]
-    averaged = every[every.task.isin(compared_tasks(every.task))]
+    every = main_rows(pairs)
+    averaged = compared_rows(every)
     chosen = averaged if by == "method" else every
     ends = average_cells(_wide_cells(averaged), by).loc[["average", "sd"]]
     by_value = _wide_cells(chosen).groupby(by, sort=False)[list(FAITHFULNESS)].mean()
@@ -213,7 +206,7 @@ def diagnosticity_summary(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
             rows.append(row)
     columns = f"{by} metric diagnosticity difference p q rank_sum paired pairs texts least"
     table = pd.DataFrame(rows, columns=spell(columns))
-    return table.assign(q=adjust(table.p.to_numpy(float)))
+    return table.assign(q=adjust(table.p))
 
 
 def _wide_cells(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -246,7 +239,7 @@ def diagnosticity_by_ratio(
             won.groupby(instances, sort=False).mean(), step.profile.bootstrap, "diagnosticity", task
         )
 
-    own = erased.curves[erased.curves.method.isin(set(pairs.method))]
+    own = erased.curves[erased.curves.method.isin(pairs.method)]
     rivals = erased.rival_curves
     keys = [*ROW, "ratio"]
     if rivals.empty:
@@ -258,7 +251,7 @@ def diagnosticity_by_ratio(
             main = protocol_of(step.profile, task, "main")
             won = pd.Series(wins(part[name], part[f"{name}_rival"], main), part.index)
             yield task, metric, ratio, *interval(task, won, part.instance)
-    for task, part in pairs[pairs.setting == "main"].groupby("task", sort=False):
+    for task, part in main_rows(pairs).groupby("task", sort=False):
         for metric in HARD_OF:
             yield task, metric, np.nan, *interval(task, part[f"win_{metric}"], part.instance)
 
@@ -269,16 +262,15 @@ def erasure_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFr
     Hard ones averaged over ratios, soft ones, wins; and soft ones with strengths of equal mean
     (`soft_nc_equal`, ...), where they were measured.
     """
-    hard = erased.curves.groupby(ROW, sort=False)[list(HARD_MEASURES)].mean().reset_index()
+    hard = erased.curves.groupby(ROW, sort=False)[HARD_MEASURES].mean().reset_index()
     own = erased.values[erased.values.role == "own"]
     equal = {metric: METRICS[f"{metric}_equal"].stored for metric in HARD_OF}
+    equal_means = own[own.setting == "equal_means"].rename(columns=equal)
     parts = [
-        hard.melt(ROW, list(HARD_MEASURES), "measure"),
-        own[own.setting == "main"].melt(ROW, list(HARD_OF), "measure"),
-        pairs[pairs.setting == "main"].melt(ROW, WINS, "measure"),
-        own[own.setting == "equal_means"]
-        .rename(columns=equal)
-        .melt(ROW, list(equal.values()), "measure"),
+        hard.melt(ROW, HARD_MEASURES, "measure"),
+        main_rows(own).melt(ROW, HARD_OF, "measure"),
+        main_rows(pairs).melt(ROW, WINS, "measure"),
+        equal_means.melt(ROW, equal.values(), "measure"),
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -307,7 +299,7 @@ def rule_tables(by_rule: pd.DataFrame, step: Step) -> dict[str, pd.DataFrame]:
     these ties; texts: of the row; least: of its smallest task. Means over tasks are taken as in
     Table 2.
     """
-    compared = by_rule[by_rule.task.isin(compared_tasks(by_rule.task))]
+    compared = compared_rows(by_rule)
     average = _summarise(compared.assign(row="average"), ["row"], step)
 
     def with_average(pairs: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -351,8 +343,7 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
     table, else `not surely apart from`.
     """
     rows = []
-    compared = by_rule[by_rule.task.isin(compared_tasks(by_rule.task))]
-    for rule, part in compared.groupby("rule", sort=False):
+    for rule, part in compared_rows(by_rule).groupby("rule", sort=False):
         for soft, hard in HARD_OF.items():
             ahead = lead(part, soft, hard)
             row = {
@@ -370,7 +361,7 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
             row["above_chance"] = row["difference"] - row["soft_chance"] + row["hard_chance"]
             rows.append(row | how_many(part))
     table = pd.DataFrame(rows)
-    q = adjust(table.p.to_numpy(float))
+    q = adjust(table.p)
     sign = np.where(table.difference > 0, "above", "below")
     return table.assign(q=q, holds=np.where(q < SURE, sign, "not surely apart from"))
 

@@ -31,7 +31,7 @@ from compendium.papers.common.runs import (
 )
 from compendium.papers.common.tables import spell
 from compendium.papers.common.trained_models import open_run
-from compendium.papers.zhao2023.settings import list_settings, query_segment
+from compendium.papers.zhao2023.settings import list_settings, main_rows, query_segment
 from compendium.project import Results
 from compendium.workflow.step import Step
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:  # claims are judged again without torch
     from attreval.models.scorer import Scorer
 
 TOGETHER = 5  # instances that share batches
-HARD_MEASURES = (
+HARD_MEASURES = [
     "comprehensiveness",
     "sufficiency",
     "normalised_comprehensiveness",
     "normalised_sufficiency",
-)
+]
 ROW = [*RUN, "instance", "method"]
 VALUES = spell("nc ns soft_nc soft_ns soft_nc_sd soft_ns_sd keep_rate drop_rate full erased")
 
@@ -126,7 +126,7 @@ def erase_printed(step: Step, run: Run, printed: PrintedText) -> pd.DataFrame:
     numbered = [(sys.maxsize, printed.instance)]  # behind those that other settings ask of
     records = {printed.instance.id: printed.records}
     _, values = erase_each(scorer, step.profile, run, numbered, records)
-    return values[values.setting == "main"]
+    return main_rows(values)
 
 
 def erase_each(

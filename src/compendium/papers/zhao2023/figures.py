@@ -37,7 +37,7 @@ def _draw_methods(
     looks = method_looks(methods)
     ends: dict[Axes, list[style.CurveEnd]] = {axes: [] for axes in grid.flat}
     by = curves.groupby(["task", "measure", "method", "ratio"])[["mean", "low", "high"]].mean()
-    for row, task in zip(grid, dict.fromkeys(curves.task), strict=True):
+    for row, task in zip(grid, curves.task.unique(), strict=True):
         for axes, (measure, title) in zip(row, measures.items(), strict=True):
             lines = by.loc[task, measure]
             for method in (m for m in methods if m in lines.index):
@@ -70,7 +70,7 @@ def figure_3(table: pd.DataFrame) -> Axes:
 
     Soft metrics level, dashed grey what a coin would get.
     """
-    tasks = list(dict.fromkeys(table.task))
+    tasks = table.task.unique()
     figure, panels = style.task_panels(tasks, 2.6, 2.8, 3, 0.8)
     for task, axes in panels.items():
         part = table[table.task == task]
@@ -100,7 +100,7 @@ def draw_erasure_curves(curves: pd.DataFrame) -> Axes:
     figure, grid = plt.subplots(
         len(heights), 2, figsize=size, sharex=True, squeeze=False, height_ratios=heights
     )
-    ends = _draw_methods(grid, curves, RAW, list(dict.fromkeys(curves.method)))
+    ends = _draw_methods(grid, curves, RAW, curves.method.unique())
     for row in grid:
         row[0].set_ylabel("drop in probability")
     for axes in grid[-1]:

@@ -70,7 +70,11 @@ def largest_changes(changes: pd.DataFrame) -> Iterator[tuple]:
         yield metric, most.setting, most.title, most[metric], most[f"{metric}_change"]
 
 
-def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
+@table_of(
+    "setting method keep_rate rival_keep_rate drop_rate rival_drop_rate pairs follows_nc soft_nc "
+    "follows_ns soft_ns"
+)
+def keep_rate_table(pairs: pd.DataFrame) -> Iterator[dict]:
     """One row a setting and method: how much text it keeps, and what decides pairs.
 
     keep_rate, drop_rate: mean share of entries that Soft-NS keeps and that Soft-NC removes; NaN
@@ -78,7 +82,6 @@ def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
     keeps more wins Soft-NS. follows_nc: in how many the side that removes more wins Soft-NC. One
     half: unrelated.
     """
-    rows = []
     for (setting, method), part in pairs.groupby(["setting", "method"], sort=False):
         row = {"setting": setting, "method": method}
         for rate in ("keep_rate", "drop_rate"):
@@ -87,8 +90,7 @@ def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
         for metric in HARD_OF:
             row[f"follows_{metric.removeprefix('soft_')}"] = _follows(part, metric)
             row[metric] = part[f"win_{metric}"].mean()
-        rows.append(row)
-    return pd.DataFrame(rows)
+        yield row
 
 
 def _follows(pairs: pd.DataFrame, metric: str) -> float:
@@ -100,7 +102,7 @@ def _follows(pairs: pd.DataFrame, metric: str) -> float:
     more = np.sign(pairs[share] - pairs[f"{share}_rival"])
     won = np.sign(pairs[metric] - pairs[f"{metric}_rival"])
     decided = more.notna() & (more != 0) & (won != 0)
-    return float((more == won)[decided].mean()) if decided.any() else np.nan
+    return (more == won)[decided].mean()
 
 
 def spread_over_draws(values: pd.DataFrame) -> pd.DataFrame:
@@ -110,14 +112,18 @@ def spread_over_draws(values: pd.DataFrame) -> pd.DataFrame:
     return main.groupby(["task", "method"], sort=False)[columns].mean().reset_index()
 
 
-def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
+@table_of(
+    "setting pairs tasks methods instances no_effect draws nc nc_ties soft_nc soft_nc_ties ns "
+    "ns_ties soft_ns soft_ns_ties soft_nc_difference soft_nc_follows soft_ns_difference "
+    "soft_ns_follows"
+)
+def settings_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
     """One row a setting: pairs, mean diagnosticities, ties, what decides pairs.
 
     A metric's `_difference` is to its hard counterpart, `_ties` the share of pairs with equal
     values, `_follows` as in `keep_rate_table` over all methods. no_effect: the share of texts whose
     erased form is as sure as the whole. draws: random masks of a soft measure.
     """
-    rows = []
     for setting, part in pairs.groupby("setting", sort=False):
         texts = part.drop_duplicates(["task", "instance"])
         row = {
@@ -135,8 +141,7 @@ def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
         for metric, hard in HARD_OF.items():
             row[f"{metric}_difference"] = row[metric] - row[hard]
             row[f"{metric}_follows"] = _follows(part, metric)
-        rows.append(row)
-    return pd.DataFrame(rows)
+        yield row
 
 
 def deeplift_coverage(step: Step) -> pd.DataFrame:

@@ -4,8 +4,16 @@ import pandas as pd
 
 from attreval.metrics import FAITHFULNESS, METRICS
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import highest, list_rows, lowest, of_row, sentence
+from compendium.papers.common.sentences import (
+    highest,
+    list_rows,
+    lowest,
+    of_first_task,
+    of_row,
+    sentence,
+)
 from compendium.papers.common.style import task_title
+from compendium.papers.zhao2023.settings import main_rows
 
 MEASURES = {metric: METRICS[metric].title for metric in FAITHFULNESS}
 
@@ -13,10 +21,8 @@ MEASURES = {metric: METRICS[metric].title for metric in FAITHFULNESS}
 @sentence
 def say_area(area: pd.DataFrame) -> str:
     """The most comprehensive method of the first task, beside random scores."""
-    part = area[(area.task == area.task.iloc[0]) & (area.measure == "comprehensiveness")]
+    part = of_first_task(area[area.measure == "comprehensiveness"])
     methods = part[part.method != "random"]
-    if methods.empty:
-        return "No method is erased by."
     best = highest(methods, "mean")
     random = part[part.method == "random"]
     floor = f", random scores {of_row(random.iloc[0], 'mean')}" if len(random) else ""
@@ -44,8 +50,6 @@ def say_follows(area: pd.DataFrame) -> str:
 @sentence
 def say_data(table: pd.DataFrame) -> str:
     known = table[table.published_f1.notna()]
-    if known.empty:
-        return "No task stands in for a published one."
     apart = known.f1 - known.published_f1
     return (
         f"Our macro F1 differs from the published one by {apart.mean():+.1f} points on average, "
@@ -57,7 +61,7 @@ def say_data(table: pd.DataFrame) -> str:
 @sentence
 def say_sizes(curves: pd.DataFrame) -> str:
     """Up to where a larger rationale raises the hard measures of the first task."""
-    part = curves[(curves.task == curves.task.iloc[0]) & (curves.method != "random")]
+    part = of_first_task(curves[curves.method != "random"])
     shown = []
     for measure, title in (
         ("normalised_comprehensiveness", "NC"),
@@ -119,11 +123,9 @@ def say_remains(remains: pd.DataFrame) -> str:
 @sentence
 def say_ratios(ratios: pd.DataFrame) -> str:
     """Where hard measures are most diagnostic, beside the soft ones, on the first task."""
-    part = ratios[ratios.task == ratios.task.iloc[0]]
+    part = of_first_task(ratios)
     hard = part[part.ratio.notna()]
     soft = part[part.ratio.isna()]
-    if hard.empty or soft.empty:
-        return "One of the two kinds of measures is not here."
     best = highest(hard, "diagnosticity")
     level = highest(soft, "diagnosticity")
     return (
@@ -148,9 +150,7 @@ def say_draws(draws: pd.DataFrame) -> str:
 @sentence
 def say_scale(keep: pd.DataFrame) -> str:
     """How much of a text the main protocol keeps, and how often who keeps more wins."""
-    part = keep[keep.setting == "main"]
-    if part.empty:
-        return "The main protocol has no soft measure here."
+    part = main_rows(keep)
     least = lowest(part, "keep_rate")
     most = highest(part, "keep_rate")
     weights = part.pairs / part.pairs.sum()
@@ -168,7 +168,7 @@ def say_scale(keep: pd.DataFrame) -> str:
 def say_changes(largest: pd.DataFrame, changes: pd.DataFrame) -> str:
     rows = largest[["metric", "setting"]].merge(changes, on="setting")
     shown = list_rows("{row.measure} by {row:+moved low high} (“{row.title}”)", _of_metric(rows))
-    return f"The largest moves: {shown}." if shown else "No change was measured."
+    return f"The largest moves: {shown}."
 
 
 @sentence
@@ -200,7 +200,7 @@ def say_settings(settings: pd.DataFrame) -> str:
         "{row.soft_ns_ties:percent} on Soft-NS; "
         "erasing everything changes nothing in {row.no_effect:percent} of the texts."
     )
-    return list_rows(said, settings[settings.setting == "main"])
+    return list_rows(said, main_rows(settings))
 
 
 @sentence

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import pandas as pd
+
 from attreval.metrics.protocol import Protocol
 from compendium.config import Profile
 from compendium.corpora import TASKS
@@ -35,6 +37,16 @@ def compared_tasks(tasks: Iterable[str]) -> list[str]:
     """Of any tasks, those that averages are over: the paper's own where there are any."""
     tasks = list(dict.fromkeys(tasks))
     return [task for task in tasks if task in PUBLISHED_TASKS] or tasks
+
+
+def compared_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of those tasks that averages are over."""
+    return table[table.task.isin(compared_tasks(table.task))]
+
+
+def main_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the main run."""
+    return table[table.setting == "main"]
 
 
 @dataclass(frozen=True)

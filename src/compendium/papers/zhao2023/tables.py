@@ -43,9 +43,7 @@ def area_over_curve(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
     ArithmeticError for a NaN.
     """
     over_ratios = (
-        curves.groupby([*RUN, "method", "instance"], sort=False)[list(HARD_MEASURES)]
-        .mean()
-        .reset_index()
+        curves.groupby([*RUN, "method", "instance"], sort=False)[HARD_MEASURES].mean().reset_index()
     )
     area = _means(over_ratios, step, [*RUN, "method"])
     if not np.isfinite(area["mean"]).all():
@@ -59,9 +57,7 @@ def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
     """Means over instances with intervals, one row a combination of keys and a measure."""
     rows = []
     for key, part in values.groupby(keys, sort=False):
-        found = mean_low_high(
-            part[list(HARD_MEASURES)], step.profile.bootstrap, "erasure", *key[:3]
-        )
+        found = mean_low_high(part[HARD_MEASURES], step.profile.bootstrap, "erasure", *key[:3])
         for measure, interval in zip(HARD_MEASURES, found.T, strict=True):
             rows.append((*key, measure, *interval, len(part)))
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
@@ -280,15 +276,14 @@ def printed_summary(summary: pd.DataFrame, by: str) -> pd.DataFrame:
     discovery rate of .01 over the table. texts: how many the row rests on; least: how many the
     smallest of its tasks has.
     """
-    return _print_cells(
-        summary, [by], ".3f", np.where(summary.q < 0.01, "*", ""), ["texts", "least"]
-    )
+    marked = summary.assign(mark=np.where(summary.q < 0.01, "*", ""))
+    return _print_cells(marked, [by], ".3f", ["texts", "least"])
 
 
 def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """Table 6 as printed: a row a task and method, a cell `ours (published)`."""
-    named = cells.rename(columns={"instances": "texts"})
-    return _print_cells(named, ["task", "method"], ".2f", np.full(len(cells), ""), ["texts"])
+    named = cells.rename(columns={"instances": "texts"}).assign(mark="")
+    return _print_cells(named, ["task", "method"], ".2f", ["texts"])
 
 
 Printing = tuple[Callable[[pd.DataFrame, Step], pd.DataFrame], Callable[..., pd.DataFrame]]
@@ -301,7 +296,7 @@ PRINTED: dict[str, Printing] = {
 
 
 def _print_cells(
-    table: pd.DataFrame, rows: list[str], digits: str, marks: np.ndarray, counts: list[str]
+    table: pd.DataFrame, rows: list[str], digits: str, counts: list[str]
 ) -> pd.DataFrame:
     """A column a metric with texts `ours and mark (published)`, and the counts.
 
@@ -309,7 +304,7 @@ def _print_cells(
     """
     text = [
         f"{ours:{digits}}{mark} ({NONE if np.isnan(theirs) else f'{theirs:{digits}}'})"
-        for ours, mark, theirs in zip(table.diagnosticity, marks, table.published, strict=True)
+        for ours, mark, theirs in zip(table.diagnosticity, table.mark, table.published, strict=True)
     ]
     wide = table.assign(text=text).pivot(index=rows, columns="metric", values="text")[
         list(FAITHFULNESS)

@@ -9,7 +9,6 @@ import json
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -46,19 +45,15 @@ def read_markdown(markdown: str, form: str = PAGE, filters: Sequence[Path] = ())
     return pf.load(io.StringIO(run_pandoc(["-f", form, "-t", "json", *after], markdown)))
 
 
-@lru_cache(maxsize=4)
-def _cited_works(bibliography: Path, stamp: int) -> frozenset[str]:
-    """The keys of a BibTeX file; `stamp`, its change time, makes a changed file read again."""
+def read_works(bibliography: Path) -> frozenset[str]:
+    """The keys of a BibTeX file."""
     text = bibliography.read_text(encoding="utf-8")
     works = json.loads(run_pandoc(["-f", "biblatex", "-t", "csljson"], text))
     return frozenset(work["id"] for work in works)
 
 
-def check_citations(doc: pf.Doc, bibliography: Path | None, where: Where, strict: bool) -> None:
+def check_citations(doc: pf.Doc, works: frozenset[str], where: Where, strict: bool) -> None:
     """Raise ReportError for a citation of an unknown work; where not `strict`, make it text."""
-    works: frozenset[str] = frozenset()
-    if bibliography:
-        works = _cited_works(bibliography, bibliography.stat().st_mtime_ns)
 
     def check(element: pf.Element, doc: pf.Doc) -> Inlines | None:
         if not isinstance(element, pf.Cite):
@@ -76,7 +71,7 @@ def check_citations(doc: pf.Doc, bibliography: Path | None, where: Where, strict
     doc.walk(check)
 
 
-def write(doc: pf.Doc, variables: dict[str, str], bibliography: Path | None, toc: bool) -> str:
+def write(doc: pf.Doc, variables: dict[str, str], bibliography: Path, toc: bool) -> str:
     """The tree as a whole HTML page in the site's template.
 
     variables: raw texts that the template names.
@@ -91,13 +86,13 @@ def write(doc: pf.Doc, variables: dict[str, str], bibliography: Path | None, toc
         return convert(doc, arguments, bibliography)
 
 
-def convert(doc: pf.Doc, arguments: list[str], bibliography: Path | None) -> str:
+def convert(doc: pf.Doc, arguments: list[str], bibliography: Path) -> str:
     """The tree as a whole document, with its citations resolved.
 
     arguments: format, template and other options of pandoc.
     """
     arguments = ["-f", "json", "--standalone", "--wrap=none", *arguments]
-    if bibliography and parts_of(doc, pf.Cite):
+    if parts_of(doc, pf.Cite):
         arguments += ["--citeproc", f"--bibliography={bibliography}"]
         arguments.append("--metadata=link-citations:true")
     out = io.StringIO()

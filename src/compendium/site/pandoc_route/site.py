@@ -5,7 +5,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from html import escape
 from importlib import resources
 from itertools import pairwise
@@ -39,14 +39,19 @@ class Site:
     pages: dict[Path, str]
 
     @property
-    def bibliography(self) -> Path | None:
-        return self.home / self.config["bibliography"] if self.config.get("bibliography") else None
+    def bibliography(self) -> Path:
+        return self.home / self.config["bibliography"]
+
+    @cached_property
+    def works(self) -> frozenset[str]:
+        """The keys of the bibliography."""
+        return pandoc.read_works(self.bibliography)
 
     @property
     def resources(self) -> list[str]:
         """Files that are on the site as they are; a pattern stands for those that match."""
         found = []
-        for pattern in self.config["project"].get("resources", []):
+        for pattern in self.config["project"]["resources"]:
             if "*" in pattern:
                 matching = self.home.glob(pattern)
                 found += sorted(path.relative_to(self.home).as_posix() for path in matching)
@@ -57,7 +62,7 @@ class Site:
     @property
     def filters(self) -> list[Path]:
         """The Lua filters of every page."""
-        return [self.home / one["path"] for one in self.config.get("filters", [])]
+        return [self.home / one["path"] for one in self.config["filters"]]
 
     @property
     def notebooks(self) -> list[Path]:
@@ -66,13 +71,13 @@ class Site:
     @property
     def html(self) -> dict:
         """The options of HTML."""
-        return self.config.get("format", {}).get("html", {})
+        return self.config["format"]["html"]
 
 
 def read_site(home: Path, variables: dict[str, str]) -> Site:
     """Read _quarto.yml below `home` and its metadata-files: the sources and their addresses."""
     config = project.read_yaml(home / "_quarto.yml")
-    for path in (home / name for name in config.get("metadata-files", [])):
+    for path in (home / name for name in config["metadata-files"]):
         config = _merge(config, project.read_yaml(path)) if path.exists() else config
     pages: dict[Path, str] = {}
     for pattern in config["project"]["render"]:
@@ -106,7 +111,7 @@ def build_site(home: Path) -> dict[str, bytes]:
     site = staged_site(home)
     assets = resources.files("compendium.site.pandoc_route") / "assets"
     files = {"assets/site.css": (assets / "site.css").read_bytes()}
-    for copied in [*site.html.get("css", []), *site.resources]:
+    for copied in [*site.html["css"], *site.resources]:
         files[copied] = (home / copied).read_bytes()
     for source, address in site.pages.items():
         make = _notebook_page if source.suffix == ".ipynb" else _text_page
@@ -136,9 +141,8 @@ def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     page = Page(source, site.home, site.variables, embed).expand()
     doc = pandoc.read_markdown(page.text, filters=site.filters)
     meta = doc.get_metadata()
-    numbered = meta.get("number-sections", site.html.get("number-sections", False))
-    number(doc, page.where, bool(numbered))
-    pandoc.check_citations(doc, site.bibliography, page.where, strict=True)
+    number(doc, page.where, meta.get("number-sections", False))
+    pandoc.check_citations(doc, site.works, page.where, strict=True)
     _fix_links(doc, site, source, page)
 
     def check_picture(element: pf.Element, doc: pf.Doc) -> None:
@@ -150,7 +154,7 @@ def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
                 raise ReportError(f"{page.where(element.url)}: no picture {target}; {near}")
 
     doc.walk(check_picture)
-    toc = bool(meta.get("toc", site.html.get("toc", False)))
+    toc = meta.get("toc", site.html["toc"])
     return pandoc.write(doc, frame(site, source), site.bibliography, toc)
 
 
@@ -166,7 +170,7 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     doc = pandoc.read_markdown(head + markdown, pandoc.NOTEBOOK)
     name = source.relative_to(site.home).as_posix()
     page = Expanded(tuple(Line(text, name) for text in markdown.splitlines()))
-    pandoc.check_citations(doc, site.bibliography, page.where, strict=False)
+    pandoc.check_citations(doc, site.works, page.where, strict=False)
     number(doc, page.where, number_sections=False)
 
     def describe(element: pf.Element, doc: pf.Doc) -> None:
@@ -235,21 +239,19 @@ def frame(site: Site, source: Path) -> dict[str, str]:
     items = "".join(_navigation_item(item, site, source) for item in website["navbar"]["left"])
     styles = [
         f'<link rel="stylesheet" href="{_relative(style, address)}">'
-        for style in ("assets/site.css", *site.html.get("css", []))
+        for style in ("assets/site.css", *site.html["css"])
     ]
-    variables = {
+    # Inside the page: browsers would otherwise ask for a file beside it.
+    icon = (site.home / website["favicon"]).read_text(encoding="utf-8")
+    return {
         "nav": items,
         "site-title": escape(website["title"]),
         "home": _relative("index.html", address),
         "page-footer": _as_html(fill(website["page-footer"]["left"], site.variables)),
         "styles": "".join(styles),
-        "lang": site.config.get("lang", "en"),
+        "lang": site.config["lang"],
+        "icon": "data:image/svg+xml," + quote(icon),
     }
-    if website.get("favicon"):
-        # Inside the page: browsers would otherwise ask for a file beside it.
-        picture = (site.home / website["favicon"]).read_text(encoding="utf-8")
-        variables["icon"] = "data:image/svg+xml," + quote(picture)
-    return variables
 
 
 @cache
