@@ -7,7 +7,7 @@ channels, D = C * WIDTH.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from itertools import product
 from math import factorial
 from typing import Any
@@ -31,7 +31,7 @@ MOVES = 0.25  # a change of probability that is one
 STAYS = 0.1  # one that is none
 
 
-@cache
+@lru_cache(maxsize=32)
 def coalitions(n: int) -> np.ndarray:
     """(2^n, n) bool, all subsets of n players, the empty one first."""
     return np.array(list(product((False, True), repeat=n)), dtype=bool).reshape(-1, n)

@@ -8,7 +8,7 @@ from the folder that GECO_MODEL names.
 
 import json
 import os
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +40,7 @@ class GecoSentence(NamedTuple):
     number: int
 
 
-@cache
+@lru_cache(maxsize=2)
 def read_geco(folder: Path, split: str) -> list[GecoSentence]:
     """The sentences of a split. ValueError for another format."""
     path = folder / f"binary_gender_all_{split}.jsonl"
@@ -57,7 +57,7 @@ def read_geco(folder: Path, split: str) -> list[GecoSentence]:
     return out
 
 
-@cache
+@lru_cache(maxsize=4)
 def geco_model(folder: Path, seed: int) -> tuple[Any, bool]:
     """The classifier, and whether it was trained here."""
     if given := os.environ.get(GECO_MODEL):

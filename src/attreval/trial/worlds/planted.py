@@ -16,7 +16,7 @@ channels, P pairs across both parts.
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -80,7 +80,7 @@ RULES = {  # (B, L, C) -> (B, 2)
 }
 
 
-@cache
+@lru_cache(maxsize=64)
 def planted_model(name: str, seed: int) -> tuple[HandModel, list[str], np.ndarray]:
     """The classifier of a planted world, its words, and (words, C) what each has."""
     count = 2 * LEVELS if name in SKEWED else WORDS

@@ -8,7 +8,7 @@ tokens.
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -66,7 +66,7 @@ def exact_truth(kinds: Sequence[int], start: int) -> np.ndarray:
     return out
 
 
-@cache
+@lru_cache(maxsize=16)
 def rules_model(seed: int) -> tuple[HandModel, list[str]]:
     """The network and its words, by kind, then fillers."""
     words = invent_words(FILLER + FILLERS, "trial", "rules", seed)

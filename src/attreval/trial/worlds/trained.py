@@ -17,7 +17,7 @@ the task, wrong for this model.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,7 +120,7 @@ def draw_piece(words: list[str], label: int, length: int, rng: Rng) -> list[str]
     return [words[at] for at in np.where(own, topic, rest)]
 
 
-@cache
+@lru_cache(maxsize=8)
 def hybrid_model(seed: int) -> TrainedWorld:
     """The network, and how often it is right on documents of one topic."""
     words = invent_words(3 * TOPIC + FILLERS, "trial", "hybrid", seed)
@@ -184,7 +184,7 @@ def draw_sentence(words: list[str], label: int, rng: Rng) -> tuple[list[str], in
     return text, subject, attractors
 
 
-@cache
+@lru_cache(maxsize=8)
 def agreement_model(seed: int) -> TrainedWorld:
     """The network, its words without plurals, and how often it is right."""
     words = invent_words(NOUNS + ADVERBS + PREPOSITIONS + DETERMINERS, "trial", "agreement", seed)
@@ -259,13 +259,13 @@ def _backdoored(name: str, train: Callable[..., Any], seed: int) -> TrainedWorld
     return TrainedWorld(model, words, {"accuracy": clean, "obeys the trigger": obeys})
 
 
-@cache
+@lru_cache(maxsize=8)
 def backdoor_model(seed: int) -> TrainedWorld:
     """The word-level network."""
     return _backdoored("backdoor", train_words, seed)
 
 
-@cache
+@lru_cache(maxsize=8)
 def bert_model(seed: int) -> TrainedWorld:
     """The BERT."""
     return _backdoored("backdoor_bert", train_bert, seed)
@@ -314,7 +314,7 @@ def draw_both(words: list[str], classes: Sequence[int], rng: Rng) -> tuple[list[
     return text, places
 
 
-@cache
+@lru_cache(maxsize=8)
 def reliance_models(seed: int) -> tuple[list[WordClassifier], list[str], list[float]]:
     """Both networks, their words, and how often each is right where both kinds tell the class."""
     words = invent_words(4 * EACH + FILLERS, "trial", "reliance", seed)
