@@ -8,7 +8,6 @@ channels, D = C * WIDTH.
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import product
 from math import factorial
 from typing import Any
 
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 
 from attreval.core.records import Instance, Tokens
+from attreval.core.units import all_coalitions
 from attreval.models.questions import softmax
 from attreval.models.scorer import Scorer
 from attreval.trial.world import WorldText
@@ -33,8 +33,8 @@ STAYS = 0.1  # one that is none
 
 @lru_cache(maxsize=32)
 def coalitions(n: int) -> np.ndarray:
-    """(2^n, n) bool, all subsets of n players, the empty one first."""
-    return np.array(list(product((False, True), repeat=n)), dtype=bool).reshape(-1, n)
+    """(2^n, n) bool, all subsets of n players, the empty one first; the last player varies most."""
+    return all_coalitions(n)[:, ::-1]
 
 
 def shapley(values: np.ndarray) -> np.ndarray:
