@@ -25,9 +25,9 @@ from attreval.metrics.erasure import ask_hard
 from attreval.metrics.metric import Metric, metric
 from attreval.metrics.separation import MUST
 from attreval.trial.board import VALUES, write_submission
-from attreval.trial.exchange import read_values
+from attreval.trial.exchange import TheirValues, read_values
 from attreval.trial.explainers import DEGRADED, EXPLAINERS, real_methods
-from attreval.trial.measure import try_metrics
+from attreval.trial.measure import Trial, try_metrics
 from attreval.trial.run import Result, add_values, one_half
 from attreval.trial.verdict import matrix_table, verdicts_by_metric
 
@@ -111,21 +111,23 @@ def compare(theirs: pd.DataFrame, ours: pd.DataFrame, tied: pd.MultiIndex) -> Co
     return Compared(float(spearmanr(a, b).statistic), float(np.abs(a - b).max()))
 
 
-def judge(folder: Path, values: Path) -> pd.DataFrame:
-    """A row a metric of theirs, and of OURS: verdict, and how near our twin is."""
-    said = read_values(values, None)
-    (world,) = said.worlds
+def try_all(said: TheirValues) -> Trial:
+    """Their world with their values, and those of our twins and OURS."""
     metrics = {name: make() for name, make in TWINS.items()}
     metrics |= {name: METRICS[name] for name in OURS} | {one_half.name: one_half}
     trial = try_metrics(
         metrics,
         said.texts,
-        worlds=[world],
+        worlds=said.worlds,
         explainers=tuple(EXPLAINERS),
         seed=said.seed,
         methods=real_methods(),
     )
-    trial = add_values(trial, said)
+    return add_values(trial, said)
+
+
+def judge(folder: Path, said: TheirValues, trial: Trial) -> pd.DataFrame:
+    """A row a metric of theirs, and of OURS: verdict, and how near our twin is."""
     matrix = matrix_table(trial)
     verdicts = verdicts_by_metric(matrix, {}).set_index("metric")
     tied = pd.MultiIndex.from_tuples(
@@ -161,24 +163,16 @@ def judge(folder: Path, values: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def submit(values: Path, path: Path) -> None:
+def submit(values: Path, said: TheirValues, trial: Trial, path: Path) -> None:
     """Write their lines of the board, and beside them the values that these rest on."""
     needed = {"oracle", *MUST, *DEGRADED}
     kept = [row for row in lines(values) if row["method"] in needed]
-    place = path.parent / VALUES / path.name
-    write_text(place, "".join(json.dumps(row) + "\n" for row in kept))
-    said = read_values(place, None)
-    trial = try_metrics(
-        {one_half.name: one_half},
-        said.texts,
-        worlds=said.worlds,
-        explainers=tuple(EXPLAINERS),
-        seed=said.seed,
-    )
+    write_text(path.parent / VALUES / path.name, "".join(json.dumps(row) + "\n" for row in kept))
     own = tuple(said.metrics)
-    held = add_values(trial, said)
-    result = Result(held, said.metrics, tuple(said.worlds), said.texts, own, ())
-    write_submission(path, result)
+    theirs = replace(trial, values=trial.values[trial.values.metric.isin(own)])
+    write_submission(
+        path, Result(theirs, said.metrics, tuple(said.worlds), said.texts, own, theirs=())
+    )
 
 
 def as_markdown(table: pd.DataFrame) -> str:
@@ -201,11 +195,12 @@ def main() -> None:
     parser.add_argument("values", type=Path, nargs="+", help="of adapters")
     parser.add_argument("--out", type=Path, default=HERE, help="where the table goes")
     given = parser.parse_args()
-    board = given.out / "board"
     whole = given.folder / "values.jsonl"
     write_text(whole, "".join(path.read_text(encoding="utf-8") for path in given.values))
-    table = judge(given.folder, whole)
-    submit(whole, board / "court.jsonl")
+    said = read_values(whole, None)
+    trial = try_all(said)
+    table = judge(given.folder, said, trial)
+    submit(whole, said, trial, given.out / "board" / "court.jsonl")
     place = given.out / "results" / "reference" / "benchmark" / "court.csv"
     write_text(place, table.to_csv(index=False, float_format="%.6g"))
     page = given.out / "benchmarks" / "court.md"
