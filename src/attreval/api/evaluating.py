@@ -4,6 +4,8 @@ Metrics judge the scores of tokens; those of pairs and spans are shared out over
 against random scores count a tie as half, so that chance is one half.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """`explain`: texts, methods and a model become explanations."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy

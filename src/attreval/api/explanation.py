@@ -1,5 +1,7 @@
 """One explained text: what the model predicted, and the score of each word by each method."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from math import sqrt
 from unicodedata import category

@@ -8,6 +8,8 @@ every method that explains the text. A mean over k models has an error too, so t
 divided by sqrt(1 + 1/k). Letters used for shapes: n texts, m methods.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ Samples of the texts grow until one method leads; each is explained and judged, 
 kept.
 """
 
+from __future__ import annotations
+
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence

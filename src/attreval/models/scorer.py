@@ -118,6 +118,10 @@ class Scorer:
         """Drop the remembered answers (not the counts), between instances that share no rows."""
         self.answers.clear()
 
+    def book(self, account: str, cost: Cost) -> None:
+        """Add a cost to an account."""
+        self.costs[account] = self.costs.get(account, Cost()) + cost
+
     def logits(
         self, rows: Sequence[Row], precision: str | None = None, account: str = ""
     ) -> np.ndarray:
@@ -175,7 +179,7 @@ class Scorer:
                 unique_tokens=sum(len(item.groups) * len(item.row[0]) for item in new.values()),
                 gradients=evaluations if question.takes_gradients else 0,
             )
-            self.costs[account] = self.costs.get(account, Cost()) + cost
+            self.book(account, cost)
             if known := question.shortcut(self, items, new):
                 self.answers.update(known)
                 self.notify(len(known.keys() & new.keys()))
