@@ -34,7 +34,7 @@ LETTERS = """() => [
 LINE = 470  # points of a line of the printed page
 LEAST = 6.8  # points: seven, or nearly
 # drawn before letters grew with the figure, from what is not committed
-WAITING = ("04_poerner2018_example", "05_kamp2023_agreement", "05_kamp2023_profile")
+WAITING = ("04_poerner2018_example",)
 ABOVE = """all => all.map(f => f.querySelector('figcaption').getBoundingClientRect().top
   < f.querySelector('table').getBoundingClientRect().top)"""
 
