@@ -6,9 +6,9 @@ import math
 import comparing
 import pytest
 import table
-import yaml
 from reference import CHECKOUT
 
+from compendium.site.declarations import DeclaredTable, read_declared
 from compendium.site.tables import table_markdown
 
 ABOUT = {
@@ -186,7 +186,7 @@ def test_what_is_published_comes_from_measured_lines(tmp_path):
 
 
 def test_the_paper_can_print_them():
-    declared = yaml.safe_load((CHECKOUT / "paper" / "tables.yml").read_text(encoding="utf-8"))
+    declared = read_declared(CHECKOUT / "paper" / "tables.yml", DeclaredTable)
     files = {path.name: path for path in table.TABLES.glob("*.csv")}
     names = [name for name in declared if name.startswith("benchmark")]
     assert names

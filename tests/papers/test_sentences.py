@@ -28,7 +28,8 @@ from compendium.papers.planted import sentences as planted
 from compendium.papers.poerner2018 import sentences as poerner
 from compendium.papers.sun2024 import sentences as sun
 from compendium.papers.zhao2023 import sentences as zhao
-from compendium.site.tables import csv_files, read_declared_numbers, read_numbers
+from compendium.site.declarations import DeclaredNumber, read_declared
+from compendium.site.tables import csv_files, read_numbers
 
 RUNS = [CHECKOUT / "results" / "reference" / run / "tables" for run in ("quick", "full")]
 K = 4
@@ -170,7 +171,7 @@ def test_sentences_and_the_text_have_the_same_numbers():
     names = ["05_kamp2023_summary", "05_kamp2023_dynamic_k"]
     tables = next(run for run in RUNS if (run / "05_kamp2023_summary.csv").exists())
     numbers = read_numbers(
-        csv_files(tables), read_declared_numbers(CHECKOUT / "paper" / "numbers.yml")
+        csv_files(tables), read_declared(CHECKOUT / "paper" / "numbers.yml", DeclaredNumber)
     )
     summary, peaks = read(names)
     said = kamp.say_pairs(summary)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from compendium.site import rendering
 from compendium.site import tables as tabulating
+from compendium.site.declarations import DeclaredTable, read_declared
 from compendium.site.markdown import ReportError, escape, pipe_table
 from compendium.site.pandoc_route import pandoc
 
@@ -125,7 +126,7 @@ def declare(tmp_path, **table):
     """A declaration of a table made from `05_x.csv`."""
     path = tmp_path / "tables.yml"
     path.write_text(yaml.safe_dump({"t": {"source": "05_x.csv"} | table}), encoding="utf-8")
-    return tabulating.read_declarations(path)["t"]
+    return read_declared(path, DeclaredTable)["t"]
 
 
 def make(tmp_path, declared, text=None, variables=None):
@@ -168,7 +169,7 @@ def test_rows_can_become_columns_and_the_first_of_each_group_be_kept(tmp_path):
         ["ax", "3", "4"],
         ["az", "5", "–"],
     ]
-    declared |= {"sort": ["task", "-p"], "first": {"of": "task", "rows": 1}}
+    declared = declared.changed(sort=["task", "-p"], first={"of": "task", "rows": 1})
     assert shown(make(tmp_path, declared)) == [["az", "5", "–"], ["by", "1", "2"]]
 
 
@@ -181,7 +182,7 @@ def test_a_cell_that_is_a_text_already_is_shown_as_it_is(tmp_path):
 def test_a_dash_or_an_empty_cell_has_its_reason_below_the_table(tmp_path):
     declared = declare(tmp_path, dash="nobody measured it.", columns=COLUMNS)
     assert make(tmp_path, declared, CSV).endswith("|\n\n– nobody measured it.\n")
-    del declared["dash"]
+    declared = declare(tmp_path, columns=COLUMNS)
     assert make(tmp_path, declared).endswith("|\n\n– no value in this run.\n")
     made = make(tmp_path, declare(tmp_path, columns=[COLUMNS[0], COLUMNS[1] | {"missing": "none"}]))
     assert "–" not in made and shown(made)[2] == ["a", "none"]
@@ -217,16 +218,19 @@ def test_wrong_declarations_are_named(tmp_path):
         ),
         ({"spread": {"rows": ["task"], "by": "kind", "value": "mean"}}, "no column 'kind'"),
         ({"columns": [{"header": "x", "text": "{mena}"}]}, "column 'mena'.*mean"),
-        ({"columns": [{"header": "x"}]}, "keys are header, text, align, missing"),
-        ({"columns": []}, "needs `source`"),
-        ({"sorted": ["x"]}, "has 'sorted'; did you mean sort"),
+        ({"columns": [{"header": "x"}]}, "columns.0.text: Field required"),
+        ({"columns": []}, "columns: .* at least 1 item"),
+        ({"sorted": ["x"]}, "sorted: unknown key; allowed are: .*sort"),
         (
             {"columns": [{"header": None, "text": "{k}"}]},
-            r"tables\.yml: table 't' has header: None,.* quotes",
+            r"tables\.yml, t: columns\.0\.header: .*valid string \(got None\)",
         ),
-        ({"columns": [{"text": "{k}", "missing": False}]}, "has missing: False"),
-        ({"names": {"a": 1}}, "has a: 1"),
-        ({"dash": None}, "has dash: None"),
+        (
+            {"columns": [{"text": "{k}", "missing": False}]},
+            r"missing: .*valid string \(got False\)",
+        ),
+        ({"names": {"a": 1}}, r"names\.a: .*valid string \(got 1\)"),
+        ({"dash": None}, r"dash: .*valid string \(got None\)"),
     ]:
         with pytest.raises(ReportError, match=message):
             make(

@@ -6,8 +6,9 @@ from reference import CHECKOUT
 
 from compendium.config import load_profile
 from compendium.corpora import TASKS
+from compendium.site.declarations import DeclaredNumber, read_declared
 from compendium.site.markdown import ReportError, with_minus
-from compendium.site.tables import csv_files, number_text, read_declared_numbers, read_numbers
+from compendium.site.tables import csv_files, number_text, read_numbers
 
 ROWS = [
     ("snli", "lime", 0.256, 1200, True),
@@ -15,6 +16,11 @@ ROWS = [
     ("imdb", "lime", 0.5, 3, True),
 ]
 FRAME = pd.DataFrame(ROWS, columns=["task", "method", "share", "texts", "passes"])
+
+
+def shown(frame, **given):
+    """A number of a table as the text prints it."""
+    return number_text("key", frame, DeclaredNumber(table="t", **given))
 
 
 def test_a_number_is_what_its_cell_says():
@@ -46,7 +52,7 @@ def test_a_number_is_what_its_cell_says():
         ({"column": "method", "take": "distinct"}, "2"),
         ({"where": {"texts": 3}, "column": "share", "format": "p"}, ".500"),
     ]:
-        assert number_text("key", FRAME, given) == text
+        assert shown(FRAME, **given) == text
 
 
 def test_what_no_single_cell_answers_is_an_error():
@@ -56,37 +62,34 @@ def test_what_no_single_cell_answers_is_an_error():
         ({"where": {"task": "imdb"}, "column": "share"}, "needs a `format`"),
     ]:
         with pytest.raises(ReportError, match=said):
-            number_text("key", FRAME, given)
+            shown(FRAME, **given)
 
 
 def test_a_value_that_begins_with_not_is_written_with_a_sign():
     verdicts = pd.DataFrame({"verdict": ["not reproduced", "reproduced", "not testable here"]})
-    assert (
-        number_text("key", verdicts, {"where": {"verdict": "= not reproduced"}, "take": "count"})
-        == "1"
-    )
+    assert shown(verdicts, where={"verdict": "= not reproduced"}, take="count") == "1"
     with pytest.raises(ReportError, match="write '= not reproduced'"):
-        number_text("key", verdicts, {"where": {"verdict": "not reproduced"}, "take": "count"})
+        shown(verdicts, where={"verdict": "not reproduced"}, take="count")
 
 
 def test_a_malformed_declaration_is_an_error(tmp_path):
     for text, said in [
         ("a: {table: x, column: y}\na: {table: z, column: y}", "'a' is given twice"),
-        ("a: {tables: x}", "needs at least `table`"),
-        ("a: {table: x, colunm: y}", "did you mean column"),
-        ("a: {table: x, take: mode, column: y}", "takes 'mode'"),
+        ("a: {tables: x}", "table: Field required"),
+        ("a: {table: x, colunm: y}", "colunm: unknown key; allowed are: .*column"),
+        ("a: {table: x, take: mode, column: y}", "take: .*'mode'"),
         ("a: {table: x}", "needs `column`"),
     ]:
         (tmp_path / "numbers.yml").write_text(text)
         with pytest.raises(ReportError, match=said):
-            read_declared_numbers(tmp_path / "numbers.yml")
+            read_declared(tmp_path / "numbers.yml", DeclaredNumber)
 
 
 def test_numbers_of_tables_that_a_run_lacks_are_left_out(tmp_path):
     FRAME.to_csv(tmp_path / "05_one.csv")
     FRAME.to_csv(tmp_path / "05_two.csv")
     tables = {"both": "05_*", "one": "05_one", "gone": "06_one"}
-    declared = {key: {"table": table, "take": "count"} for key, table in tables.items()}
+    declared = {key: DeclaredNumber(table=table, take="count") for key, table in tables.items()}
     assert read_numbers(csv_files(tmp_path), declared) == {"both": "6", "one": "3"}
 
 
@@ -109,8 +112,8 @@ def test_what_the_text_says_of_a_task_is_in_every_profile_that_it_is_written_for
             number: {run[0] for run in profile.explained_runs(judge)}
             for number, judge in judges.items()
         }
-        for key, given in read_declared_numbers(CHECKOUT / "paper" / "numbers.yml").items():
-            wanted = given.get("where", {}).get("task")
-            notebook = given["table"].partition("_")[0]
-            if wanted in TASKS and notebook in judged and "otherwise" not in given:
+        for key, given in read_declared(CHECKOUT / "paper" / "numbers.yml", DeclaredNumber).items():
+            wanted = given.where.get("task")
+            notebook = given.table.partition("_")[0]
+            if wanted in TASKS and notebook in judged and given.otherwise is None:
                 assert wanted in judged[notebook], key

@@ -12,7 +12,8 @@ from matplotlib import pyplot as plt
 from compendium import project
 from compendium.papers.common.coloured_text import KEY
 from compendium.papers.kamp2023.figures import figure_all_pairs
-from compendium.site.tables import csv_files, read_declared_numbers, read_numbers
+from compendium.site.declarations import DeclaredNumber, read_declared
+from compendium.site.tables import csv_files, read_numbers
 
 CONTROLS = "controls"
 
@@ -157,7 +158,7 @@ def test_the_landing_page_says_what_its_bars_say():
     by_judge = read("08_joint_crossed_places", CONTROLS).groupby("method").place.min()
     assert by_judge[by_judge > 0.5].index.tolist() == ["occlusion_1"]  # "by every test"
     bars = yaml.safe_load((project.home() / "paper/cards.yml").read_text(encoding="utf-8"))
-    declared = read_declared_numbers(project.home() / "paper" / "numbers.yml")
+    declared = read_declared(project.home() / "paper" / "numbers.yml", DeclaredNumber)
     tables = csv_files(project.home() / "results/reference/full/tables")
     assert all(bar.pop("title") for bar in bars.values())
     asked = {

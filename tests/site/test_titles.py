@@ -11,13 +11,13 @@ from bs4 import BeautifulSoup
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
 from compendium.corpora import TASKS
+from compendium.site.declarations import DeclaredNumber, read_declared
 from compendium.site.markdown import ReportError
 from compendium.site.rendering import _for_readers, _list_notebooks
 from compendium.site.tables import (
     cell_title,
     html_with_titles,
     number_text,
-    read_declared_numbers,
     replace_keys,
     titles,
 )
@@ -78,31 +78,36 @@ def test_a_number_of_several_cells_is_one_text():
     frame = pd.read_csv(io.StringIO("claim,value,low\na,0.25,0.1\nb,,\nc,1,1\nc,2,2\n"))
     text = "{value:+.2f} [{low:+.2f}]"
     assert (
-        number_text("k", frame, {"table": "t", "where": {"claim": "a"}, "text": text})
+        number_text("k", frame, DeclaredNumber(table="t", where={"claim": "a"}, text=text))
         == "+0.25 [+0.10]"
     )
     assert (
-        number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text})
+        number_text("k", frame, DeclaredNumber(table="t", where={"claim": "b"}, text=text))
         == "not part of this run"
     )
     assert (
         number_text(
-            "k", frame, {"table": "t", "where": {"claim": "b"}, "text": text, "otherwise": "no"}
+            "k", frame, DeclaredNumber(table="t", where={"claim": "b"}, text=text, otherwise="no")
         )
         == "no"
     )
-    assert number_text("k", frame, {"table": "t", "where": {"claim": "z"}, "text": text}) is None
+    assert (
+        number_text("k", frame, DeclaredNumber(table="t", where={"claim": "z"}, text=text)) is None
+    )
     with pytest.raises(ReportError, match="2 rows match"):
-        number_text("k", frame, {"table": "t", "where": {"claim": "c"}, "text": text})
+        number_text("k", frame, DeclaredNumber(table="t", where={"claim": "c"}, text=text))
     with pytest.raises(ReportError, match="no column 'lo'; did you mean low"):
-        number_text("k", frame, {"table": "t", "where": {"claim": "a"}, "text": "{lo}"})
+        number_text("k", frame, DeclaredNumber(table="t", where={"claim": "a"}, text="{lo}"))
 
 
 def test_a_text_of_several_cells_takes_no_column(tmp_path):
-    for more, message in [("column: x", "leaves nothing to `column`"), ("take: mean", "`take`")]:
+    for more, message in [
+        ("column: x", "leaves nothing to `column`"),
+        ("take: mean", "leaves nothing to `take`"),
+    ]:
         (tmp_path / "numbers.yml").write_text(f"k: {{ table: t, text: '{{value}}', {more} }}\n")
         with pytest.raises(ReportError, match=message):
-            read_declared_numbers(tmp_path / "numbers.yml")
+            read_declared(tmp_path / "numbers.yml", DeclaredNumber)
 
 
 def test_runs_of_one_notebook_have_titles_of_their_own_and_stand_in_one_line(tmp_path):

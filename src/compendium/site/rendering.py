@@ -27,6 +27,7 @@ from compendium.papers.common.verdicts import Verdict
 from compendium.project import Results, replace_folder
 from compendium.site.beside import parts_markdown, parts_table, read_cells
 from compendium.site.committed import CONTROLS, MAIN, OWN, committed, strip_run
+from compendium.site.declarations import DeclaredNumber, DeclaredTable, read_declared
 from compendium.site.dumbbells import draw_beside
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
 from compendium.site.pandoc_route.documents import make_jats, make_pdf
@@ -48,8 +49,6 @@ from compendium.site.tables import (
     cell_title,
     csv_files,
     html_with_titles,
-    read_declarations,
-    read_declared_numbers,
     read_numbers,
     replace_keys,
     table_markdown,
@@ -180,7 +179,7 @@ def _declared_tables(
 ) -> dict[str, str]:
     """The tables of paper/tables.yml, by file name. gaps: whether one may be missing."""
     texts = {}
-    declarations = read_declarations(project.home() / "paper" / "tables.yml")
+    declarations = read_declared(project.home() / "paper" / "tables.yml", DeclaredTable)
     for name, declared in declarations.items():
         try:
             texts[f"_{name}.md"] = table_markdown(name, declared, tables, variables)
@@ -227,7 +226,7 @@ def _read_variables(
     profile: str, results: Results, tables: dict[str, Path]
 ) -> tuple[dict[str, str], str]:
     """The texts of numbers by dotted key, and a table of verdicts that differ in other runs."""
-    declared = read_declared_numbers(project.home() / "paper" / "numbers.yml")
+    declared = read_declared(project.home() / "paper" / "numbers.yml", DeclaredNumber)
     variables = _run_facts(profile, results.facts())
     variables |= read_numbers(tables, declared)
     variables |= _count_verdicts(results.tables)

@@ -1,8 +1,7 @@
 """Tables and numbers of the text, and what the site calls methods, tasks, models and metrics.
 
-paper/tables.yml declares the tables; paper/numbers.yml says for each key which cell of which table
-it is, and how it is printed. A number whose table the run does not have, or in which no row
-matches, is left out; see site.rendering.
+site.declarations reads what is declared. A number whose table the run does not have, or in which no
+row matches, is left out; see site.rendering.
 """
 
 import math
@@ -13,15 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from attreval.core.tables import read_csv
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
-from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common.style import MODELS
-from compendium.project import SafeLoader
+from compendium.site.declarations import MISSING, DeclaredNumber, DeclaredTable, Spread
 from compendium.site.markdown import ReportError, hint, pipe_table, with_minus
 from compendium.site.pictures import NOT_HERE
 
@@ -29,16 +26,6 @@ from compendium.site.pictures import NOT_HERE
 METRIC_FIELDS = ("metric", "measure", "property", "judge")
 CELL = re.compile(r"<(td|th)([^>]*)>([^<]*)</\1>")
 NOTHING = ("nan", "none", "nat", "&lt;na&gt;", "")
-MISSING = "–"
-NO_VALUE = "no value in this run."
-TABLE_KEYS = ("source", "spread", "where", "sort", "first", "names", "columns", "dash")
-COLUMN_KEYS = ("header", "text", "align", "missing", "once")
-TEXT_KEYS = COLUMN_KEYS[:4]
-NUMBER_KEYS = (
-    *("table", "where", "highest", "lowest", "column", "text"),
-    *("take", "label", "format", "otherwise"),
-)
-TAKES = ("value", "first", "count", "sum", "mean", "median", "min", "max", "distinct", "list")
 SIGNS = {">": "gt", "<": "lt", "=": "eq", "not": "ne"}
 
 
@@ -101,92 +88,59 @@ def html_with_titles(html: str) -> str:
     return CELL.sub(cell, html)
 
 
-def read_declarations(path: Path) -> dict[str, dict]:
-    """The tables that the paper includes, from paper/tables.yml; unknown keys are errors."""
-    declared = project.read_yaml(path) or {}
-    for name, table in declared.items():
-        for key in table:
-            if key not in TABLE_KEYS:
-                raise ReportError(
-                    f"{path.name}: table {name!r} has {key!r}; {hint(key, TABLE_KEYS)}"
-                )
-        if not table.get("source") or not table.get("columns"):
-            raise ReportError(
-                f"{path.name}: table {name!r} needs `source` (csv names) and `columns`"
-            )
-        for column in table["columns"]:
-            if bad := [key for key in column if key not in COLUMN_KEYS] or ("text" not in column):
-                raise ReportError(
-                    f"{path.name}: table {name!r}, column {column}: keys are "
-                    f"{', '.join(COLUMN_KEYS)} ({bad})"
-                )
-        shown = [*table.get("names", {}).items(), ("dash", table.get("dash", ""))]
-        for column in table["columns"]:
-            shown += [(key, column[key]) for key in TEXT_KEYS if key in column]
-        for key, text in shown:
-            if not isinstance(text, str):
-                raise ReportError(
-                    f"{path.name}: table {name!r} has {key}: {text!r}, which YAML reads as no "
-                    "text; put it in quotes"
-                )
-    return declared
-
-
 def table_markdown(
-    name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str]
+    name: str, declared: DeclaredTable, tables: dict[str, Path], variables: dict[str, str]
 ) -> str:
-    """One declared table as a pipe table; paper/tables.yml says what its keys mean."""
-    patterns = [declared["source"]] if isinstance(declared["source"], str) else declared["source"]
+    """One declared table as a pipe table."""
+    patterns = [declared.source] if isinstance(declared.source, str) else declared.source
     paths, frame = read_matching(tables, patterns)
     if frame is None:
         raise ReportError(
             f"table {name!r} is made from {' or '.join(patterns)}; {hint(patterns[0], tables)}"
         )
     where = f"table {name!r} ({', '.join(paths)})"
-    if spread := declared.get("spread"):
-        frame = _spread_out(frame, where, **spread)
-    columns = declared["columns"]
-    names = declared.get("names", {})
-    order = [str(column).removeprefix("-") for column in declared.get("sort", [])]
-    fields = [field for column in columns for field in format_fields(column["text"])]
-    _check_columns([*declared.get("where", {}), *order, *fields], frame, where)
-    for column, value in declared.get("where", {}).items():
+    if declared.spread:
+        frame = _spread_out(frame, where, declared.spread)
+    columns = declared.columns
+    order = [column.removeprefix("-") for column in declared.sort]
+    fields = [field for column in columns for field in format_fields(column.text)]
+    _check_columns([*declared.where, *order, *fields], frame, where)
+    for column, value in declared.where.items():
         values = map(str, value if isinstance(value, list) else [value])
         wanted = [variables.get(one, one) for one in values]
         frame = frame[frame[column].astype(str).isin(wanted)]
         if frame.empty and not isinstance(value, bool):  # of what is true or not, there may be none
             raise ReportError(f"{where}: no row where {column} is {' or '.join(wanted)}")
     if order:
-        upwards = [not str(column).startswith("-") for column in declared["sort"]]
+        upwards = [not column.startswith("-") for column in declared.sort]
         frame = frame.sort_values(order, ascending=upwards, kind="stable")
-    if first := declared.get("first"):
-        _check_columns([first["of"]], frame, where)
-        frame = frame.groupby(first["of"], sort=False).head(first["rows"])
+    if first := declared.first:
+        _check_columns([first.of], frame, where)
+        frame = frame.groupby(first.of, sort=False).head(first.rows)
     records = frame.to_dict("records")
     by_column = []
     align = []
-    for column in columns:
-        missing = column.get("missing", MISSING)
-        by_column.append([format_row(column["text"], row, names, missing) for row in records])
-        align.append(column.get("align", "right" if ":" in column["text"] else "left"))
+    for shown in columns:
+        cells = [format_row(shown.text, row, declared.names, shown.missing) for row in records]
+        by_column.append(cells)
+        align.append(shown.align or ("right" if ":" in shown.text else "left"))
     rows = [list(row) for row in zip(*by_column, strict=True)]
-    _leave_out_repeats(rows, [at for at, column in enumerate(columns) if column.get("once")])
-    made = pipe_table([column.get("header", "") for column in columns], rows, align)
+    _leave_out_repeats(rows, [at for at, column in enumerate(columns) if column.once])
+    made = pipe_table([column.header for column in columns], rows, align)
     if any(MISSING in row for row in rows):
-        made += f"\n{MISSING} {declared.get('dash', NO_VALUE)}\n"
+        made += f"\n{MISSING} {declared.dash}\n"
     return made
 
 
-def _spread_out(
-    frame: pd.DataFrame, where: str, rows: list[str], by: str, value: str
-) -> pd.DataFrame:
+def _spread_out(frame: pd.DataFrame, where: str, spread: Spread) -> pd.DataFrame:
     """One row for each `rows`, with a column of values for each of `by`."""
-    _check_columns([*rows, by, value], frame, where)
-    if frame.duplicated([*rows, by]).any():
-        raise ReportError(f"{where}: several rows for one {', '.join(rows)} and {by}")
-    order = frame[rows].drop_duplicates()
-    wide = frame.pivot(index=rows, columns=by, values=value)
-    return order.merge(wide.reset_index(), on=rows)
+    keys = [*spread.rows, spread.by]
+    _check_columns([*keys, spread.value], frame, where)
+    if frame.duplicated(keys).any():
+        raise ReportError(f"{where}: several rows for one {', '.join(spread.rows)} and {spread.by}")
+    order = frame[spread.rows].drop_duplicates()
+    wide = frame.pivot(index=spread.rows, columns=spread.by, values=spread.value)
+    return order.merge(wide.reset_index(), on=spread.rows)
 
 
 def read_matching(
@@ -243,56 +197,17 @@ def format_row(text: str, row: dict, names: dict, missing: str = MISSING) -> str
     return with_minus(_Cells().format(text, **shown)).strip() or missing
 
 
-class _Unique(SafeLoader):
-    """YAML in which a key given twice is an error."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        if twice := [key for key in keys if keys.count(key) > 1]:
-            raise ReportError(f"line {node.start_mark.line + 1}: {twice[0]!r} is given twice")
-        return super().construct_mapping(node, deep)
-
-
-def read_declared_numbers(path: Path) -> dict[str, dict[str, Any]]:
-    """What paper/numbers.yml says of each key; unknown words in it are errors."""
-    try:
-        declared = yaml.load(path.read_text(encoding="utf-8"), _Unique) or {}
-    except ReportError as error:
-        raise ReportError(f"{path.name}, {error}") from None
-    for key, given in declared.items():
-        if not isinstance(given, dict) or "table" not in given:
-            raise ReportError(f"{path.name}: {key} is {given!r}; it needs at least `table`")
-        if unknown := [word for word in given if word not in NUMBER_KEYS]:
-            raise ReportError(
-                f"{path.name}: {key} has {unknown[0]!r}; {hint(unknown[0], NUMBER_KEYS)}"
-            )
-        if (take := given.get("take", "value")) not in TAKES:
-            raise ReportError(f"{path.name}: {key} takes {take!r}; {hint(take, TAKES)}")
-        extra = [word for word in ("column", "take", "format", "label") if word in given]
-        if "text" in given and extra:
-            raise ReportError(
-                f"{path.name}: {key} has `text`, which leaves nothing to `{extra[0]}`"
-            )
-        if take != "count" and "column" not in given and "text" not in given:
-            raise ReportError(f"{path.name}: {key} needs `column` or `text`")
-        if (label := given.get("label", "methods")) not in titles_by_kind():
-            raise ReportError(
-                f"{path.name}: {key} has the label {label!r}; {hint(label, titles_by_kind())}"
-            )
-    return declared
-
-
 def csv_files(folder: Path) -> dict[str, Path]:
     """The tables of a run, by file name."""
     return {path.name: path for path in sorted(folder.glob("[!.]*.csv"))}
 
 
-def read_numbers(files: dict[str, Path], declared: dict[str, dict[str, Any]]) -> dict[str, str]:
+def read_numbers(files: dict[str, Path], declared: dict[str, DeclaredNumber]) -> dict[str, str]:
     """The text of each declared number that these tables have. files: by the name they go by."""
     frames: dict[str, pd.DataFrame | None] = {}
     texts = {}
     for key, given in declared.items():
-        name = given["table"]
+        name = given.table
         if name not in frames:
             frames[name] = read_matching(files, [f"{name}.csv"])[1]
         frame = frames[name]
@@ -301,45 +216,48 @@ def read_numbers(files: dict[str, Path], declared: dict[str, dict[str, Any]]) ->
     return texts
 
 
-def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | None:
+def number_text(key: str, frame: pd.DataFrame, given: DeclaredNumber) -> str | None:
     """One number as the text prints it; None where no row matches.
 
     Raises ReportError where there is no such column, or too many rows.
     """
     frame = _select_rows(key, frame, given)
-    take = given.get("take", "value")
+    take = given.take
     if take == "count":
         return f"{len(frame):,}"
     if take in ("list", "distinct"):
-        names = frame[given["column"]].dropna().map(lambda value: _label(value, given)).unique()
+        names = frame[given.column].dropna().map(lambda value: _label(value, given)).unique()
         if take == "distinct":
             return f"{len(names):,}"
-        return ", ".join(names) or given.get("otherwise", "none")
+        return ", ".join(names) or given.otherwise or "none"
     if frame.empty:
-        return given.get("otherwise")
+        return given.otherwise
     if take == "value" and len(frame) > 1:
-        raise ReportError(
-            f"{key}: {len(frame)} rows match {given.get('where', {})}; one is wanted, or `take`"
-        )
-    if "text" in given:
-        text = format_row(given["text"], frame.iloc[0].to_dict(), {})
-        return given.get("otherwise", NOT_HERE) if text == MISSING else text
-    cells = frame[given["column"]]
+        raise ReportError(f"{key}: {len(frame)} rows match {given.where}; one is wanted, or `take`")
+    if given.text is not None:
+        text = format_row(given.text, frame.iloc[0].to_dict(), {})
+        return _or_else(given) if text == MISSING else text
+    cells = frame[given.column]
     value = cells.iloc[0] if take in ("value", "first") else getattr(cells, take)()
     return _print(key, value, given)
 
 
-def _select_rows(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> pd.DataFrame:
+def _select_rows(key: str, frame: pd.DataFrame, given: DeclaredNumber) -> pd.DataFrame:
     """The rows of which a number is made."""
-    where = given.get("where", {})
-    named = [given[word] for word in ("highest", "lowest", "column") if word in given]
-    _check_columns([*where, *named, *format_fields(given.get("text", ""))], frame, key)
-    for column, wanted in where.items():
+    named = [name for name in (given.highest, given.lowest, given.column) if name]
+    _check_columns([*given.where, *named, *format_fields(given.text or "")], frame, key)
+    for column, wanted in given.where.items():
         frame = frame[_matches(frame[column], wanted)]
-    for word, best in (("highest", "max"), ("lowest", "min")):
-        if word in given:
-            frame = frame[frame[given[word]] == frame[given[word]].agg(best)]
+    if given.highest:
+        frame = frame[frame[given.highest] == frame[given.highest].max()]
+    if given.lowest:
+        frame = frame[frame[given.lowest] == frame[given.lowest].min()]
     return frame
+
+
+def _or_else(given: DeclaredNumber) -> str:
+    """What is printed where there is no value."""
+    return NOT_HERE if given.otherwise is None else given.otherwise
 
 
 def _matches(column: pd.Series, wanted: Any) -> pd.Series:
@@ -360,16 +278,16 @@ def _matches(column: pd.Series, wanted: Any) -> pd.Series:
     return column.astype(str) == str(wanted) if isinstance(wanted, str) else column == wanted
 
 
-def _print(key: str, value: Any, given: dict[str, Any]) -> str:
+def _print(key: str, value: Any, given: DeclaredNumber) -> str:
     """A cell as text.
 
     format: as Python has it; `.1%` with a space before the sign; `p` for a p-value.
     """
     if pd.isna(value):
-        return given.get("otherwise", NOT_HERE)
+        return _or_else(given)
     if isinstance(value, str):
         return _label(value, given)
-    spec = given.get("format", "")
+    spec = given.format
     if spec == "p":
         return "below .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
     if spec.endswith("%"):
@@ -379,7 +297,7 @@ def _print(key: str, value: Any, given: dict[str, Any]) -> str:
     return with_minus(format(value, spec) if spec else f"{int(value):,}")
 
 
-def _label(value: Any, given: dict[str, Any]) -> str:
+def _label(value: Any, given: DeclaredNumber) -> str:
     """A name, or what the text calls it where a label is asked for."""
-    titles = titles_by_kind()[given["label"]] if "label" in given else {}
+    titles = titles_by_kind()[given.label] if given.label else {}
     return str(titles.get(value, value))

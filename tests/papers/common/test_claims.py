@@ -36,7 +36,8 @@ from compendium.papers.poerner2018.claims import (
     columns_of,
     contrast_methods,
 )
-from compendium.site.tables import csv_files, read_declared_numbers, read_numbers
+from compendium.site.declarations import DeclaredNumber, read_declared
+from compendium.site.tables import csv_files, read_numbers
 
 A_OVER_B = MethodContrast(("a",), ("b",))
 A_OVER_RANDOM = MethodContrast(("a",), ("random",))
@@ -280,7 +281,7 @@ def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp
     assert whole.set_index("claim").verdict[claim.id] == "reproduced"
     whole.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
     numbers = read_numbers(
-        csv_files(tmp_path), read_declared_numbers(CHECKOUT / "paper" / "numbers.yml")
+        csv_files(tmp_path), read_declared(CHECKOUT / "paper" / "numbers.yml", DeclaredNumber)
     )
     counts = whole[whole.kind == "conclusion"].verdict.value_counts()
     said = {verdict: f"claims.poerner2018.{verdict.replace(' ', '_')}" for verdict in Verdict}

@@ -22,7 +22,8 @@ from compendium.papers.joint.figures import draw_correlations, draw_pareto
 from compendium.papers.joint.over_runs import pool, verdict
 from compendium.papers.sun2024.properties import Properties, properties_by_instance
 from compendium.project import Results
-from compendium.site.tables import csv_files, read_declared_numbers, read_numbers
+from compendium.site.declarations import DeclaredNumber, read_declared
+from compendium.site.tables import csv_files, read_numbers
 from compendium.workflow.instance_values import read_values
 from compendium.workflow.parameters import Parameters
 from compendium.workflow.step import Step
@@ -140,7 +141,7 @@ def test_a_profile_without_runs_gives_empty_tables_and_words(tmp_path):
     }
     for name, one in made.items():
         one.to_csv(tmp_path / f"{name}.csv", index=False)
-    declared = read_declared_numbers(CHECKOUT / "paper" / "numbers.yml")
+    declared = read_declared(CHECKOUT / "paper" / "numbers.yml", DeclaredNumber)
     own = {key: given for key, given in declared.items() if key.startswith("joint.")}
     texts = read_numbers(csv_files(tmp_path), own)
     wanted = {"joint.runs": "0", "joint.tokens.pairs": "0", "joint.budgets.lime": "not measured"}

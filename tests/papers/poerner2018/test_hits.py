@@ -18,7 +18,8 @@ from compendium.corpora import written
 from compendium.papers.poerner2018 import figures, hits
 from compendium.papers.poerner2018.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import ARCHITECTURES, table_2, write_blocks
-from compendium.site.tables import csv_files, read_declared_numbers, read_numbers
+from compendium.site.declarations import DeclaredNumber, read_declared
+from compendium.site.tables import csv_files, read_numbers
 from compendium.workflow.parameters import Parameters
 from compendium.workflow.step import Step
 
@@ -111,7 +112,7 @@ def test_blocks_are_written_with_gaps_and_what_is_no_better_than_chance_is_liste
     exceptions = hits.no_better_than_random(summary)
     assert exceptions.method.tolist() == ["deeplift"]
     step.table("blocks", hits.block_table(summary))
-    declared = read_declared_numbers(CHECKOUT / "paper" / "numbers.yml")
+    declared = read_declared(CHECKOUT / "paper" / "numbers.yml", DeclaredNumber)
     numbers = read_numbers(csv_files(step.results.tables), declared)
     assert (numbers["pointing.hybrid.cells"], numbers["pointing.hybrid.beat_random"]) == ("2", "1")
     assert (

@@ -78,7 +78,9 @@ def draw_profile(reading: VotedText, method: str, rule: str) -> Axes:
         plt.Line2D([], [], color=MEAN, linestyle=":", label="mean"),
         plt.Line2D([], [], color=INK, linestyle="none", **fixed),
     ]
-    axes.legend(handles=handles, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.06), fontsize=9)
+    axes.legend(
+        handles=handles, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.06), fontsize=9
+    )
     axes.figure.tight_layout()
     return axes
 
