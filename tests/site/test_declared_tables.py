@@ -220,6 +220,8 @@ def test_wrong_declarations_are_named(tmp_path):
         ({"columns": [{"header": "x", "text": "{mena}"}]}, "column 'mena'.*mean"),
         ({"columns": [{"header": "x"}]}, "columns.0.text: Field required"),
         ({"columns": []}, "columns: .* at least 1 item"),
+        ({"source": []}, "source: .* at least 1"),
+        ({"source": ""}, "source: .* at least 1"),
         ({"sorted": ["x"]}, "sorted: unknown key; allowed are: .*sort"),
         (
             {"columns": [{"header": None, "text": "{k}"}]},

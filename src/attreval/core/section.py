@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 # the bounds of numbers
 Count = Annotated[int, Field(ge=1)]
@@ -19,6 +19,11 @@ class Section(BaseModel):
     def changed(self, **changes: Any) -> Self:
         """The same settings with some changed, checked again."""
         return type(self).model_validate(self.model_dump() | changes)
+
+
+def explain_errors(error: ValidationError, root: type[BaseModel]) -> list[str]:
+    """Each problem of a model that was read as one sentence; see explain_error."""
+    return [explain_error(dict(problem), root) for problem in error.errors()]
 
 
 def explain_error(problem: dict, root: type[BaseModel]) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from attreval.core.section import explain_error
+from attreval.core.section import explain_errors
 from attreval.texts.files import nearest
 from compendium import corpora, project
 from compendium.config.own import make_known, resolve_paths
@@ -168,7 +168,7 @@ def load_profile(name: str) -> Profile:
         gone = [task for task in profile.tasks if task not in kept]
         return profile.model_copy(update={"tasks": kept, "left_out": gone})
     except ValidationError as error:
-        reasons = [explain_error(dict(problem), Profile) for problem in error.errors()]
+        reasons = explain_errors(error, Profile)
     except (ValueError, OSError) as error:
         reasons = [str(error)]
     raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(reasons))

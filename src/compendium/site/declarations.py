@@ -1,12 +1,12 @@
 """What paper/tables.yml and paper/numbers.yml declare: the text's tables and numbers."""
 
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from attreval.core.section import Section, explain_error
+from attreval.core.section import Section, explain_errors
 from compendium.project import SafeLoader
 from compendium.site.markdown import ReportError
 
@@ -45,7 +45,7 @@ class First(Section):
 class DeclaredTable(Section):
     """A table of paper/tables.yml, which says what each field means."""
 
-    source: str | list[str]
+    source: Annotated[str | list[str], Field(min_length=1)]
     columns: list[Column] = Field(min_length=1)
     spread: Spread | None = None
     where: dict[str, Any] = {}
@@ -103,6 +103,6 @@ def read_declared(path: Path, kind: type[Declared]) -> dict[str, Declared]:
         try:
             declared[key] = kind.model_validate(given)
         except ValidationError as error:
-            problems = "; ".join(explain_error(dict(one), kind) for one in error.errors())
+            problems = "; ".join(explain_errors(error, kind))
             raise ReportError(f"{path.name}, {key}: {problems}") from None
     return declared

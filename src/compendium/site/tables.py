@@ -229,7 +229,7 @@ def number_text(key: str, frame: pd.DataFrame, given: DeclaredNumber) -> str | N
         names = frame[given.column].dropna().map(lambda value: _label(value, given)).unique()
         if take == "distinct":
             return f"{len(names):,}"
-        return ", ".join(names) or given.otherwise or "none"
+        return ", ".join(names) or _or_else(given, "none")
     if frame.empty:
         return given.otherwise
     if take == "value" and len(frame) > 1:
@@ -255,9 +255,9 @@ def _select_rows(key: str, frame: pd.DataFrame, given: DeclaredNumber) -> pd.Dat
     return frame
 
 
-def _or_else(given: DeclaredNumber) -> str:
-    """What is printed where there is no value."""
-    return NOT_HERE if given.otherwise is None else given.otherwise
+def _or_else(given: DeclaredNumber, unsaid: str = NOT_HERE) -> str:
+    """What is printed where there is no value. unsaid: where nothing else is declared."""
+    return unsaid if given.otherwise is None else given.otherwise
 
 
 def _matches(column: pd.Series, wanted: Any) -> pd.Series:

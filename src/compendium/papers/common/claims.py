@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, ValidationError
 
-from attreval.core.section import Section, explain_error
+from attreval.core.section import Section, explain_errors
 from compendium import corpora, project
 from compendium.config import BootstrapSpec
 from compendium.papers.common import verdicts
@@ -96,7 +96,7 @@ def read_claims(paper: str | None = None, path: Path | None = None) -> list[Clai
             name = f"number {at + 1}"
             if isinstance(entry, dict):
                 name = entry.get("id", name)
-            problems = "; ".join(explain_error(dict(one), Claim) for one in error.errors())
+            problems = "; ".join(explain_errors(error, Claim))
             raise ValueError(f"{path.name}, claim {name}: {problems}") from None
     names = [claim.id for claim in claims]
     if twice := [name for name in names if names.count(name) > 1]:
