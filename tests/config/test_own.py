@@ -175,7 +175,7 @@ def test_a_folder_of_a_model_that_is_not_there_names_the_nearest(folder):
     ):
         made = profile(models={"mine": {"weights": given}})
         words = refuse(folder, r"models\.mine\.weights: there is no folder", made)
-        assert str(folder / "models" / "mine") in words
+        assert f"{folder / 'models'} holds mine" in words
     (folder / "models" / "void").mkdir()
     made = profile(models={"mine": {"weights": "models/void"}})
     refuse(folder, "void holds no model: no config.json; it holds nothing", made)

@@ -180,12 +180,12 @@ def test_an_adapter_that_would_be_left_out(bert, monkeypatch):
 def test_a_misspelt_folder_is_not_asked_of_the_hub(bert, monkeypatch):
     monkeypatch.chdir(bert.parent)
     shutil.copytree(bert, "models/roberta")
-    meant = r"no folder .*brt; did you mean .*bert\?"
+    meant = r"no folder .*brt; did you mean 'bert'\?"
     for name, said in (
         ("./brt", meant),
         (str(bert.parent / "brt"), meant),
         (f"../{bert.parent.name}/brt", meant),
-        ("models/robeta", r"no folder models/robeta; did you mean models/roberta\?"),
+        ("models/robeta", r"no folder models/robeta; did you mean 'roberta'\?"),
         ("a/b/c", r"no folder a/b/c \(and no a/b either\)"),
         ("models/roberta/config.json", "is a file; give the folder"),
         ("models", "models holds no config.json"),

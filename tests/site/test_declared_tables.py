@@ -208,8 +208,8 @@ def test_of_what_is_true_or_not_there_may_be_none(tmp_path):
 
 def test_wrong_declarations_are_named(tmp_path):
     for change, message in [
-        ({"source": "05_y.csv"}, "made from 05_y.csv; did you mean 05_x.csv"),
-        ({"sort": ["-men"]}, "no column 'men'; did you mean mean"),
+        ({"source": "05_y.csv"}, "05_y.csv; there are: 05_x.csv; did you mean '05_x.csv'"),
+        ({"sort": ["-men"]}, "no column 'men'; there are: .*; did you mean 'mean'"),
         ({"where": {"kk": 4}}, "column 'kk'"),
         ({"where": {"k": 5}}, r"table 't' \(05_x\.csv\): no row where k is 5"),
         (

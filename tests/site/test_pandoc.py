@@ -51,7 +51,7 @@ def test_option_lines_are_read_and_hidden(tmp_path):
 
 def test_unknown_labels_list_the_known(tmp_path):
     notebook = write(tmp_path, code("#| label: curves-snli\n1"), code("#| label: table\n1"))
-    words = r"no cell labelled 'curves-snil'; labels: did you mean curves-snli.*curves-snli, table"
+    words = "no cell labelled 'curves-snil'; there are: curves-snli, table; did you mean"
     with pytest.raises(ReportError, match=words):
         notebook.cell("curves-snil")
 
@@ -178,14 +178,14 @@ def test_mistakes_name_file_line_and_what_would_work(tmp_path):
     for text, message in [
         (
             "x {{< var train.snli.acuracy >}}",
-            r"page\.qmd:3: no number 'train\.snli\.acuracy'.*mean train\.snli\.acc",
+            r"page\.qmd:3: no number 'train\.snli\.acuracy'.*mean 'train\.snli\.acc",
         ),
         ("{{< vra x >}}", r"page\.qmd:3: unknown shortcode 'vra'.*embed, include, made, var"),
         ("so {{< include page.qmd >}}", r"page\.qmd:3: .*alone on its line"),
         ("so {{< embed n.ipynb#x >}}", r"page\.qmd:3: .*alone on its line"),
         (
             "{{< include pagee.qmd >}}",
-            r"page\.qmd:3: include of 'pagee\.qmd': no file pagee\.qmd.*did you mean page\.",
+            r"page\.qmd:3: include of 'pagee\.qmd': no file pagee\.qmd.*did you mean 'page\.qmd'",
         ),
         ("{{< include ../secret.qmd >}}", r"page\.qmd:3: '\.\./secret\.qmd' leads out"),
         ("{{< embed page.ipynb >}}", r"page\.qmd:3: .*names no cell"),
@@ -266,9 +266,9 @@ def test_mistakes_say_where_and_what():
     for text, message in [
         (
             "@fig-lenghts\n\n" + FIGURE % ("lengths", "x"),
-            r"page\.qmd:7: @fig-lenghts .* no figure; .*mean fig-lengths",
+            r"page\.qmd:7: @fig-lenghts .* no figure; .*mean 'fig-lengths",
         ),
-        ("@sec-none", "refers to no section; there are none"),
+        ("@sec-none", "refers to no section; there are: none"),
         ("[@fig-a; @kamp2023]\n\n" + FIGURE % ("a", "a"), "mixes works"),
         ("::: {#fig-a}\n![](p.png)\n:::", "fig-a has no caption"),
         ("::: {#fig-a}\nWords.\n\nCaption.\n:::", "fig-a holds no picture"),

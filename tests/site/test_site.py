@@ -4,10 +4,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from io import BytesIO
 from urllib.parse import unquote, urlsplit
-from xml.etree import ElementTree
-from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -20,7 +17,7 @@ from compendium.config import Profile
 from compendium.explorer.page import PAGE, explorer_page, pack_page
 from compendium.site import rendering
 from compendium.site.markdown import ReportError
-from compendium.site.pandoc_route import documents
+from compendium.site.pandoc_route import pdf
 from compendium.site.pandoc_route import site as site_module
 from compendium.site.pandoc_route.site import build_site, frame, read_site, staged_site
 from compendium.site.rendering import render_site, stage
@@ -128,9 +125,9 @@ def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(
         )
         return b""
 
-    monkeypatch.setattr(documents.typst, "compile", keep)
+    monkeypatch.setattr(pdf.typst, "compile", keep)
     site = read_site(home, yaml.safe_load((home / "_variables.yml").read_text()))
-    documents.make_pdf(site, home / "paper" / f"{name}.qmd")
+    pdf.make_pdf(site, home / "paper" / f"{name}.qmd")
     floats = parsed[home / "_site" / "paper" / f"{name}.html"].find_all("figure", id=True)
     assert len(floats) >= least and 'image("figures/scorecard' in kept[0]
     assert all(f"] <{one['id']}>" in kept[0] for one in floats)
@@ -141,45 +138,6 @@ def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(
     ]
     assert [label for label in found if label.startswith(("Figure", "Table"))] == labels
     assert not re.search(r"\?\?|\{\{<|<figure|@(fig|tbl|sec)-", kept[0])
-
-
-def test_the_jats_has_the_figures_and_tables_of_the_page_and_every_reference_leads_somewhere(
-    home, parsed
-):
-    for name in ["index", "kamp2023"]:
-        site = read_site(home, yaml.safe_load((home / "_variables.yml").read_text()))
-        made = documents.make_jats(site, home / "paper" / f"{name}.qmd")
-        assert made == documents.make_jats(site, home / "paper" / f"{name}.qmd")
-        with ZipFile(BytesIO(made)) as archive:
-            article = ElementTree.fromstring(archive.read("manuscript.xml"))
-            names = set(archive.namelist()) - {"manuscript.xml"}
-        assert {
-            one.get("{http://www.w3.org/1999/xlink}href") for one in article.iter("graphic")
-        } == names
-        known = {one.get("id") for one in article.iter()}
-        assert {one.get("rid") for one in article.iter("xref")} <= known
-        floats = parsed[home / "_site" / "paper" / f"{name}.html"].find_all("figure", id=True)
-        assert {one["id"] for one in floats} <= known
-        assert (
-            len(list(article.iter("element-citation"))) >= 3
-            and article.find("front//contrib//string-name").text
-        )
-
-
-def test_authors_and_doi_of_the_citation_file_are_those_of_the_jats():
-    one = {
-        "family-names": "Curie",
-        "given-names": "Marie",
-        "orcid": "https://orcid.org/0000-0000-0000-0000",
-    }
-    given = {"authors": [one | {"affiliation": "Sorbonne"}, {"name": "A team"}], "doi": "10.5072/1"}
-    curie = {"surname": "Curie", "given-names": "Marie", "orcid": one["orcid"]}
-    curie["affiliation"] = [{"organization": "Sorbonne"}]
-    article = {"type": "research-article", "doi": "10.5072/1"}
-    assert documents.read_authors(given) == {
-        "author": [curie, {"name": "A team"}],
-        "article": article,
-    }
 
 
 def test_figures_have_numbers_captions_and_sources(home, parsed):
@@ -394,9 +352,9 @@ def test_quarto_is_called_where_there_is_one_and_its_failure_changes_nothing(
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     program.write_text(FAKE.format(status=0))
     program.chmod(0o755)
-    # PDF and JATS are ours
+    # the PDF is ours
     made = files(render_site("smoke"))
-    assert made.keys() == {"index.html", "paper/attreval.pdf", "paper/attreval-jats.zip"}
+    assert made.keys() == {"index.html", "paper/attreval.pdf"}
     assert made["index.html"] == b"<p>made by quarto\n" and made["paper/attreval.pdf"].startswith(
         b"%PDF-"
     )

@@ -96,7 +96,7 @@ def test_a_number_of_several_cells_is_one_text():
     )
     with pytest.raises(ReportError, match="2 rows match"):
         number_text("k", frame, DeclaredNumber(table="t", where={"claim": "c"}, text=text))
-    with pytest.raises(ReportError, match="no column 'lo'; did you mean low"):
+    with pytest.raises(ReportError, match=r"no column 'lo'; there are: .*; did you mean 'low'"):
         number_text("k", frame, DeclaredNumber(table="t", where={"claim": "a"}, text="{lo}"))
 
 

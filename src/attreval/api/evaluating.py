@@ -17,6 +17,7 @@ from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.explanations import Explanations
 from attreval.api.loading import check_model
 from attreval.core.bootstrap import bootstrap_mean, mean_of_known
+from attreval.core.nearest import nearest
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.metrics import EVALUATED, METRICS
@@ -26,7 +27,6 @@ from attreval.models.classifier import Classifier
 from attreval.models.outputs import outputs_of, why_not
 from attreval.models.questions import Conversation, Evaluate
 from attreval.models.scorer import Scorer
-from attreval.texts.files import nearest
 from attreval.texts.given import as_list
 from attreval.texts.marks import mark_instance
 
@@ -244,9 +244,9 @@ def find_metrics(
         plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
         plain = plain if plain in METRICS else other_names.get(plain, plain)
         if plain not in METRICS:
-            hint = nearest(plain, [*METRICS, *other_names])
             raise ValueError(
-                f"unknown metric {name!r}{hint or ';'} `attreval list metrics` lists all"
+                f"unknown metric {name!r}; `attreval list metrics` lists all"
+                f"{nearest(plain, [*METRICS, *other_names])}"
             )
         if missing := _missing(plain, there, contrast, outputs):
             raise ValueError(f"the metric {name!r} needs {missing}")

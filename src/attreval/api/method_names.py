@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 
+from attreval.core.nearest import nearest
 from attreval.methods import METHODS, methods_for
 from attreval.models.outputs import why_not
 
@@ -93,9 +93,7 @@ def _find_method(name: str, known: dict[str, str]) -> str:
     """One name of METHODS. ValueError for an unknown one."""
     if plain(name) in known:
         return known[plain(name)]
-    near = get_close_matches(plain(name), known, n=2, cutoff=0.7)
-    meant = list(dict.fromkeys(known[one] for one in near))
-    hint = f"; did you mean {' or '.join(map(repr, meant))}?" if meant else ""
     raise ValueError(
-        f"unknown method {name!r}{hint or ';'} `attreval list methods` lists all {len(METHODS)}"
+        f"unknown method {name!r}; `attreval list methods` lists all {len(METHODS)}"
+        f"{nearest(name, METHODS)}"
     )

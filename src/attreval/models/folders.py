@@ -6,7 +6,6 @@ Classes are matched by name, and outputs are given names only where they have no
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from attreval.core.extras import need
+from attreval.core.nearest import nearest
 from attreval.models.outputs import OUTPUTS, Outputs, check_outputs
 from attreval.texts.given import read_names
 
@@ -94,9 +94,7 @@ def _nearest(path: Path) -> str:
     if not path.parent.is_dir():
         return f" (and no {path.parent} either)"
     folders = sorted(other.name for other in path.parent.iterdir() if other.is_dir())
-    like = difflib.get_close_matches(path.name, folders, n=3, cutoff=0.5)
-    shown = " or ".join(str(path.parent / other) for other in like)
-    return f"; did you mean {shown}?" if like else ""
+    return nearest(path.name, folders)
 
 
 @contextmanager

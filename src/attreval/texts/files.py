@@ -6,7 +6,6 @@ would do.
 
 from __future__ import annotations
 
-import difflib
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attreval.core.nearest import nearest
 from attreval.texts.decoding import lines_of_json, read_text
 
 if TYPE_CHECKING:
@@ -176,16 +176,8 @@ def check_columns(wanted: Sequence[str], there: Sequence[str], name: str) -> Non
         if column not in there:
             shown = ", ".join(map(repr, there[:20])) or "none"
             more = f" and {len(there) - 20} more" if len(there) > 20 else ""
-            near = nearest(column, list(there))
+            near = nearest(column, there)
             raise ValueError(f"{name} has no column {column!r}{near}; it has: {shown}{more}")
-
-
-def nearest(name: str, names: list[str]) -> str:
-    """`; did you mean ...?`, where a name comes near."""
-    folded = {other.casefold(): other for other in names}
-    near = difflib.get_close_matches(name.casefold(), folded, 2, cutoff=0.5)
-    meant = " or ".join(repr(folded[other]) for other in near)
-    return f"; did you mean {meant}?" if near else ""
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:

@@ -5,7 +5,6 @@ anything runs.
 """
 
 import contextlib
-import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from attreval.core.nearest import nearest
 from attreval.core.section import Section
 from compendium.config.sections import ModelSpec, TaskSpec
 from compendium.corpora import WEIGHTS
@@ -221,9 +221,8 @@ def _nearest_folders(path: Path) -> str:
         missed = parent.name
         parent = parent.parent
     folders = [path.name for path in sorted(parent.glob("[!.]*")) if path.is_dir()]
-    near = difflib.get_close_matches(missed, folders, 3, cutoff=0.4) or folders[:3]
-    shown = ", ".join(str(parent / name) for name in near)
-    return f"; nearest are: {shown}" if near else f"; {parent} holds no folders"
+    shown = ", ".join(folders[:3]) or "no folder"
+    return f"; {parent} holds {shown}{nearest(missed, folders)}"
 
 
 def class_names(model: str, spec: ModelSpec) -> tuple[str, ...]:

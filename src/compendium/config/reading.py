@@ -17,8 +17,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from attreval.core.nearest import nearest
 from attreval.core.section import explain_errors
-from attreval.texts.files import nearest
 from compendium import corpora, project
 from compendium.config.own import make_known, resolve_paths
 from compendium.config.profile import Profile, check_more_than_random, check_trained
@@ -194,8 +194,8 @@ def _read_mapping(profile: str) -> tuple[Path, dict]:
     path = path_of(profile)
     if not path.exists():
         names = profiles()
-        hint = nearest(profile, names)
-        raise ValueError(f"unknown profile {profile!r}; there are: {', '.join(names)}{hint}")
+        known = f"{', '.join(names)}{nearest(profile, names)}"
+        raise ValueError(f"unknown profile {profile!r}; there are: {known}")
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

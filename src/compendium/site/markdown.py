@@ -1,7 +1,6 @@
 """Markdown that shows exactly a given text: escaping, pipe tables, executed notebooks."""
 
 import base64
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,8 @@ from pathlib import Path
 
 import nbformat
 import yaml
+
+from attreval.core.nearest import nearest
 
 # the punctuation that can start a construct
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#|~^$@!&'\"])")
@@ -25,12 +26,10 @@ class ReportError(ValueError):
 
 
 def hint(asked: str, known: Iterable[str]) -> str:
-    """The end of an error message: near names first if there are any, then the names that exist."""
+    """The end of an error message: the names that exist, and those that come near."""
     names = sorted(set(known))
-    near = difflib.get_close_matches(asked, names, 3, 0.5)
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{meant}there are: {listed}" if names else "there are none"
+    return f"there are: {listed or 'none'}{nearest(asked, names)}"
 
 
 def escape(text: str, at_start: bool = True) -> str:
@@ -116,9 +115,8 @@ class Notebook:
         """The cell with a label; raises ReportError with the labels that exist."""
         labels = {cell.options["label"]: cell for cell in self.cells if "label" in cell.options}
         if label not in labels:
-            known = hint(label, labels)
             raise ReportError(
-                f"notebook {self.name} has no cell labelled {label!r}; labels: {known}"
+                f"notebook {self.name} has no cell labelled {label!r}; {hint(label, labels)}"
             )
         return labels[label]
 

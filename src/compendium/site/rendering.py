@@ -5,7 +5,7 @@ _variables.yml): paths in a page cannot be parameters. The explorer's page is ma
 both routes copy it as it is, with _explorer.yml, which puts it into the menu; neither is there for
 a run without texts. So are the pages that come from the package's own docstrings and registries,
 which say the same in every profile. Quarto renders where it is installed, else pandoc: same pages,
-same sources, one look (paper/styles.css). The PDF and the JATS are always by pandoc.
+same sources, one look (paper/styles.css). The PDF is always by pandoc.
 """
 
 import re
@@ -30,7 +30,7 @@ from compendium.site.committed import CONTROLS, MAIN, OWN, committed, strip_run
 from compendium.site.declarations import DeclaredNumber, DeclaredTable, read_declared
 from compendium.site.dumbbells import draw_beside
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
-from compendium.site.pandoc_route.documents import make_jats, make_pdf
+from compendium.site.pandoc_route.pdf import make_pdf
 from compendium.site.pandoc_route.site import build_site, staged_site
 from compendium.site.pictures import (
     NO_FIGURE,
@@ -390,7 +390,6 @@ def render_site(profile: str, route: str = "auto", results: Results | None = Non
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
         (folder / "paper").mkdir(exist_ok=True)
-        for name, make in (("attreval.pdf", make_pdf), ("attreval-jats.zip", make_jats)):
-            made = make(staged_site(home), home / "paper" / "index.qmd")
-            (folder / "paper" / name).write_bytes(made)
+        made = make_pdf(staged_site(home), home / "paper" / "index.qmd")
+        (folder / "paper" / "attreval.pdf").write_bytes(made)
     return home / "_site"

@@ -1,19 +1,15 @@
-"""The paper as PDF, by Typst, and as JATS, the XML that journals take, zipped with its pictures."""
+"""The paper as PDF, by Typst."""
 
-import io
 import posixpath
 import re
 import tempfile
-from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from urllib.parse import unquote
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import panflute as pf
 import typst
 
-from compendium import project
 from compendium.site.markdown import ReportError, outputs_markdown, read_notebook
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.pandoc import Float, number, wrap_embed
@@ -25,7 +21,7 @@ pf.elements.RAW_FORMATS.add("typst")  # pandoc knows it, panflute's list is olde
 
 def make_pdf(site: Site, source: Path) -> bytes:
     """A .qmd page as PDF, with the text, numbers, figures and tables of its HTML."""
-    doc, pictures = read_tree(site, source, _typst_float)
+    doc, pictures = read_tree(site, source)
     template = resources.files("compendium.site.pandoc_route") / "assets" / "paper.typ"
     with tempfile.TemporaryDirectory() as made, resources.as_file(template) as path_of_template:
         folder = Path(made)
@@ -39,47 +35,8 @@ def make_pdf(site: Site, source: Path) -> bytes:
         return typst.compile(folder / "paper.typ", root=folder, ignore_system_fonts=True)
 
 
-def make_jats(site: Site, source: Path) -> bytes:
-    """A .qmd page as a zip of manuscript.xml and its pictures, the same bytes each time.
-
-    Authors and DOI are those of CITATION.cff.
-    """
-    doc, pictures = read_tree(site, source, _jats_float)
-    for name, value in read_authors(project.read_yaml(site.home / "CITATION.cff")).items():
-        doc.metadata[name] = value
-    options = ["-t", "jats_publishing+element_citations", "--mathml"]
-    text = pandoc.convert(doc, options, site.bibliography)
-    made = io.BytesIO()
-    with ZipFile(made, "w") as archive:
-        for name, data in {"manuscript.xml": text.encode(), **pictures}.items():
-            archive.writestr(ZipInfo(posixpath.normpath(name)), data, ZIP_DEFLATED)
-    return made.getvalue()
-
-
-def read_authors(citation: dict) -> dict:
-    """Authors, DOI and licence of CITATION.cff by the names that pandoc's template has for them."""
-    authors = []
-    for given in citation["authors"]:
-        kept = ("family-names", "given-names", "name", "email", "orcid")
-        author = {
-            key.replace("family-names", "surname"): given[key] for key in kept if key in given
-        }
-        if "affiliation" in given:
-            author["affiliation"] = [{"organization": given["affiliation"]}]
-        authors.append(author)
-    article = {"type": "research-article"}
-    if "doi" in citation:
-        article["doi"] = citation["doi"]
-    return {"author": authors, "article": article}
-
-
-def read_tree(
-    site: Site, source: Path, draw: Callable[[Float], list]
-) -> tuple[pf.Doc, dict[str, bytes]]:
-    """A .qmd page for another form than HTML: its numbered tree, and its pictures by name.
-
-    draw: the blocks of a figure or table.
-    """
+def read_tree(site: Site, source: Path) -> tuple[pf.Doc, dict[str, bytes]]:
+    """The numbered tree of a .qmd page, and its pictures by name."""
     pictures: dict[str, bytes] = {}
 
     def embed(path: Path, label: str) -> str:
@@ -90,7 +47,7 @@ def read_tree(
     page = Page(source, site.home, site.variables, embed).expand()
     doc = pandoc.read_markdown(page.text, filters=site.filters)
     doc.walk(_read_html)
-    number(doc, page.where, bool(doc.get_metadata("number-sections")), draw)
+    number(doc, page.where, bool(doc.get_metadata("number-sections")), _typst_float)
     doc.walk(_fit_page)
 
     def take_picture(element: pf.Element, doc: pf.Doc) -> None:
@@ -137,19 +94,3 @@ def _fit_page(element: pf.Element, doc: pf.Doc) -> list | None:
     if isinstance(element, pf.Link) and not re.match(r"#|[a-z][a-z0-9+.-]*:", element.url):
         return list(element.content)
     return None
-
-
-def _jats_float(found: Float) -> list:
-    """A figure with its pictures, or a table, with number, caption and name.
-
-    Of a figure without a picture, the words in its place.
-    """
-    kind = pf.Image if found.kind == "Figure" else pf.Table
-    parts = [part for block in found.content for part in pandoc.parts_of(block, kind)]
-    caption = pf.Caption(pf.Plain(pf.Strong(pf.Str(found.label)), pf.Space, *found.caption))
-    if kind is pf.Table and len(parts) == 1:
-        parts[0].caption = caption
-        parts[0].identifier = found.name
-        return parts
-    content = [pf.Plain(part) if kind is pf.Image else part for part in parts] or found.content
-    return [pf.Figure(*content, caption=caption, identifier=found.name)]
