@@ -302,7 +302,7 @@ MISTAKES = [
     (
         "paper/sections/limits.qmd",
         "{{< embed notebooks/05_kamp2023.ipynb#curves >}}",
-        "labels: .*agreement-curves",
+        "there are: agreement-curves",
     ),
     (
         "paper/sections/limits.qmd",
