@@ -54,12 +54,20 @@ class Cells:
     def curves(self, tasks: list[int]) -> np.ndarray:
         """(b, t, 2, r) diagnosticity of NC and NS at each ratio on some tasks, over methods."""
         if not tasks or self.by_ratio is None:
-            raise CannotTell
+            raise CannotTell("needs curves of the paper's short data sets")
         return self.by_ratio[:, tasks].mean(axis=2)
 
     def stands_for(self, datasets: tuple[str, ...]) -> list[int]:
         """Where the tasks stand that are, or stand in for, these data sets of the paper."""
         return [at for at, task in enumerate(self.tasks) if published_dataset(task) in datasets]
+
+    def need_tasks(self) -> None:
+        """Raise CannotTell for too few tasks to say something of tasks."""
+        if len(self.tasks) < LEAST_TASKS:
+            raise CannotTell(
+                f"needs {LEAST_TASKS} tasks whose models have learned them; this run has "
+                f"{len(self.tasks)}"
+            )
 
 
 class CannotTell(Exception):
@@ -121,8 +129,7 @@ def sd_over_methods_gap(fit: Cells, read: Cells) -> np.ndarray:
 @decides("tasks-matter-more-than-methods", "tasks", chosen=True)
 def tasks_over_methods(fit: Cells, read: Cells) -> np.ndarray:
     """sd over tasks less sd over methods, the mean of the four metrics."""
-    if len(read.tasks) < LEAST_TASKS:
-        raise CannotTell
+    read.need_tasks()
     return (true_sd(fit.by_task, read.by_task) - true_sd(fit.by_method, read.by_method)).mean(
         axis=1
     )
@@ -132,9 +139,10 @@ def tasks_over_methods(fit: Cells, read: Cells) -> np.ndarray:
 @least
 def topic_trade_off(cells: Cells, _: Cells) -> np.ndarray:
     """By how much AG leads all other tasks in Soft-NC and trails them in Soft-NS, the lesser."""
+    cells.need_tasks()
     at = cells.stands_for(("AG",))[:1]
-    if not at or len(cells.tasks) < LEAST_TASKS:
-        raise CannotTell
+    if not at:
+        raise CannotTell("needs a task of news topics")
     own = cells.by_task[:, at]
     rest = np.delete(cells.by_task, at, axis=1)
     return np.concatenate([(own - rest)[..., SOFT_NC], (rest - own)[..., SOFT_NS]], axis=1)
@@ -143,7 +151,7 @@ def topic_trade_off(cells: Cells, _: Cells) -> np.ndarray:
 def of_deeplift(cells: Cells, metric: int) -> tuple[np.ndarray, np.ndarray]:
     """(b,) DeepLIFT's mean of a metric, and (b, m - 1) those of the other methods."""
     if "deeplift" not in cells.methods or len(cells.methods) < 2:
-        raise CannotTell
+        raise CannotTell("needs DeepLIFT and another method")
     at = cells.methods.index("deeplift")
     means = cells.by_method[..., metric]
     return means[:, at], np.delete(means, at, axis=1)
@@ -167,7 +175,7 @@ def deeplift_over_mean(cells: Cells) -> np.ndarray:
 def rising_curves(cells: Cells) -> np.ndarray:
     """Share of tasks, methods and measures with a higher mean at the last ratio than the first."""
     if cells.means is None or cells.means.shape[-1] < 2:
-        raise CannotTell
+        raise CannotTell("needs curves of two ratios")
     return (cells.means[..., -1] > cells.means[..., 0]).mean(axis=(1, 2, 3))
 
 
@@ -178,7 +186,7 @@ def rise_and_fall(cells: Cells, fit: Cells) -> np.ndarray:
     at = cells.stands_for(SHORT)
     curves = cells.curves(at)
     if curves.shape[-1] < 3:
-        raise CannotTell
+        raise CannotTell("needs curves of three ratios")
     best = fit.curves(at)[..., 1:-1].argmax(axis=-1)[..., None] + 1
     return np.take_along_axis(curves, best, axis=-1) - curves[..., [0, -1]]
 
@@ -188,7 +196,7 @@ def soft_above_hard_on_long_texts(cells: Cells) -> np.ndarray:
     """The soft measure less the hard one, mean over both measures and the tasks of long texts."""
     at = [i for i in cells.stands_for(LONG) if cells.tasks[i] != "snli"]  # which is not long
     if len(at) < len(LONG):
-        raise CannotTell
+        raise CannotTell("needs both long data sets, and models that have learned them")
     by_task = cells.by_task[:, at]
     return (by_task[..., SOFT] - by_task[..., HARD]).mean(axis=(1, 2))
 

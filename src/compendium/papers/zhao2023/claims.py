@@ -248,8 +248,10 @@ def claim_findings(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> dic
     measured = compared.measured(step.profile, ", ".join(sizes))
     found = {}
     for claim, asked in STATEMENTS.items():
-        with suppress(CannotTell):
+        try:
             found[claim] = measured.finding(asked)
+        except CannotTell as why:
+            found[claim] = untested(f"{why}")
     if lead := over_alternatives(step, pairs):
         found["dropout-over-alternatives"] = lead
     for name in found.keys() - set(OF_HARD_MEASURES):
