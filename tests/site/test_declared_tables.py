@@ -158,6 +158,15 @@ def test_a_table_is_filtered_sorted_renamed_and_formatted(tmp_path):
     assert table.splitlines()[1].split("|")[2].strip().endswith("-:")
 
 
+def test_values_that_become_columns_are_averaged_over_seeds(tmp_path):
+    spread = {"rows": ["m"], "by": "what", "value": "mean", "over": ["seed"]}
+    declared = declare(tmp_path, spread=spread, columns=[{"text": "{m}"}, {"text": "{p:.1f}"}])
+    text = "m,seed,what,mean\ny,1,p,1\ny,2,p,2\nx,1,p,4\nx,2,p,6\n"
+    assert shown(make(tmp_path, declared, text)) == [["y", "1.5"], ["x", "5.0"]]
+    with pytest.raises(ReportError, match="several rows for one m and what"):
+        make(tmp_path, declared, text + "x,2,p,6\n")
+
+
 def test_rows_can_become_columns_and_the_first_of_each_group_be_kept(tmp_path):
     spread = {"rows": ["task", "m"], "by": "what", "value": "mean"}
     declared = declare(

@@ -28,11 +28,15 @@ class Column(Section):
 
 
 class Spread(Section):
-    """Rows that become columns: a row for each `rows`, a column of values for each `by`."""
+    """Rows that become columns: a row for each `rows`, a column of values for each `by`.
+
+    over: columns, such as the seed, over which values are averaged.
+    """
 
     rows: list[str]
     by: str
     value: str
+    over: list[str] = []
 
 
 class First(Section):

@@ -133,11 +133,13 @@ def table_markdown(
 
 
 def _spread_out(frame: pd.DataFrame, where: str, spread: Spread) -> pd.DataFrame:
-    """One row for each `rows`, with a column of values for each of `by`."""
+    """One row for each `rows`, with a column of values for each of `by`; means over `over`."""
     keys = [*spread.rows, spread.by]
-    _check_columns([*keys, spread.value], frame, where)
-    if frame.duplicated(keys).any():
+    _check_columns([*keys, *spread.over, spread.value], frame, where)
+    if frame.duplicated([*keys, *spread.over]).any():
         raise ReportError(f"{where}: several rows for one {', '.join(spread.rows)} and {spread.by}")
+    if spread.over:
+        frame = frame.groupby(keys, sort=False)[spread.value].mean().reset_index()
     order = frame[spread.rows].drop_duplicates()
     wide = frame.pivot(index=spread.rows, columns=spread.by, values=spread.value)
     return order.merge(wide.reset_index(), on=spread.rows)
