@@ -146,6 +146,7 @@ def test_pictures_get_smaller_and_keep_what_they_show():
     )
     assert np.abs(before - after).mean() < 2
     shrunk = shrink_svg(svg.decode())
+    assert shrink_svg('<text x="1.2345">p = 0.9812</text>') == '<text x="1.2">p = 0.9812</text>'
     assert (
         len(shrunk) < len(svg)
         and shrink_svg(shrunk) == shrunk

@@ -225,7 +225,10 @@ def shrink_svg(text: str) -> str:
     def rounded(found: re.Match[str]) -> str:
         return f"{float(found[0]):.1f}".removesuffix(".0")
 
-    text = re.sub(r"(?<![\w#.-])-?\d+\.\d{3,}", rounded, text)
+    def shortened(tag: re.Match[str]) -> str:
+        return re.sub(r"(?<![\w#.-])-?\d+\.\d{3,}", rounded, tag[0])
+
+    text = re.sub(r"<[^>]*>", shortened, text)  # what stands between tags is shown
     used = set(re.findall(r"#([\w-]+)", text))
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
 

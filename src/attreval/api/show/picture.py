@@ -69,12 +69,12 @@ def draw_picture(explained: Iterable[Shown]) -> Figure:
         for method in one.methods:
             pen.row(method_title(one, method), _words(one, method))
             for remark in remarks.get(method, ()):
-                pen.line(remark, colour=GREY, size=SIZE * 0.8)
+                pen.line(remark, colour=GREY)
         if one.unread:
-            pen.line(how_many_unread(one), colour=GREY, size=SIZE * 0.8)
+            pen.line(how_many_unread(one), colour=GREY)
         pen.y += LINE * 0.6
     for line in [KEY, *alike, *pen.notes()]:
-        pen.line(line, colour=GREY, size=SIZE * 0.8)
+        pen.line(line, colour=GREY)
     return pen.finish()
 
 
@@ -156,12 +156,12 @@ class Pen:
         boxes = "boxes stand in their place; .html and .csv files show them"
         return [f"no font of this machine has {scripts}; {boxes}"] if scripts else []
 
-    def width(self, text: str, size: float, weight: str) -> float:
+    def width(self, text: str, weight: str) -> float:
         """How wide a text is, in points."""
         from matplotlib.font_manager import FontProperties
 
         self.find_fonts(text)
-        font = FontProperties(family=self.fonts, size=size, weight=weight)
+        font = FontProperties(family=self.fonts, size=SIZE, weight=weight)
         wide, _, _ = self.renderer.get_text_width_height_descent(text, font, ismath=False)
         return wide * 72 / self.renderer.dpi
 
@@ -176,7 +176,6 @@ class Pen:
         text: str,
         ground: tuple[int, int, int] | None = None,
         colour: str = "black",
-        size: float = SIZE,
         weight: str = "normal",
         underlined: bool = False,
         level: tuple[int, int, int] | None = None,
@@ -185,39 +184,37 @@ class Pen:
 
         level: of `word_levels`; None leaves the word where it is put.
         """
-        advance = self.width(text, size, weight)
+        advance = self.width(text, weight)
         most = self.room + MARGIN - self.left
         letters = regex.findall(r"\X", text)
         if advance > most and len(letters) > 1:
             kept = max(1, int(len(letters) * most / advance) - 1)
             for part in (letters[:kept], letters[kept:]):
-                self.put("".join(part), ground, colour, size, weight, underlined, level)
+                self.put("".join(part), ground, colour, weight, underlined, level)
             return
         if self.x > self.left and self.x + advance > self.room + MARGIN:
             self.start(self.left)
         if level is not None and level[-1] % 2 > find_levels(text)[0]:
             text = f"\N{RIGHT-TO-LEFT MARK}{text}"  # turns brackets
-        style = {"color": colour, "fontsize": size, "fontweight": weight}
+        style = {"color": colour, "fontsize": SIZE, "fontweight": weight}
         self.placed.append((self.x, self.y, text, ground, advance, underlined, style))
         if level is not None:
             self.lines.setdefault(self.y, {})[len(self.placed) - 1] = level
         self.x += advance + GAP
 
-    def line(
-        self, text: str, colour: str = "black", size: float = SIZE, weight: str = "normal"
-    ) -> None:
+    def line(self, text: str, colour: str = "black", weight: str = "normal") -> None:
         """A sentence of its own, from the left edge."""
         self.start()
         places = [word.span() for word in regex.finditer(r"\S+", text)]
         for (start, end), level in zip(places, word_levels(text, places), strict=True):
-            self.put(text[start:end], colour=colour, size=size, weight=weight, level=level)
+            self.put(text[start:end], colour=colour, weight=weight, level=level)
 
     def row(self, label: str, words: Iterable[dict | None]) -> None:
         """A name, and beside it words, each as `put` takes it; None begins a line."""
         self.start(gap=2.0)
         top = self.y
         for part in label.split():
-            if self.x > MARGIN and self.x + self.width(part, SIZE, "bold") > LABEL:
+            if self.x > MARGIN and self.x + self.width(part, "bold") > LABEL:
                 self.start()
             self.put(part, weight="bold")
         lowest = self.y

@@ -15,7 +15,7 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from attreval.api.show.picture import GREY, SIZE, Pen
+from attreval.api.show.picture import GREY, Pen
 from attreval.api.show.shown import blend, css
 
 WORD = "padding:.05em .15em;border-radius:.2em;background:"
@@ -69,7 +69,7 @@ class ColouredText:
             if self.after:
                 shown.append({"text": f"[{self.after}]", "colour": GREY})
             pen.row(name, shown)
-        pen.line(KEY, colour=GREY, size=SIZE * 0.75)
+        pen.line(KEY, colour=GREY)
         return pen.finish().axes[0]
 
     def _scaled(self) -> Iterator[tuple[str, list[tuple]]]:
