@@ -247,7 +247,8 @@ def make_claim(claim, at: int) -> dict:
 
 def unspread(row: dict, kinds: dict, name: str, spread: dict) -> dict:
     """One cell of a wide row as a row of a long table."""
-    return {key: row.get(key, "1") for key in spread["rows"]} | {
+    keys = [*spread["rows"], *spread.get("over", [])]
+    return {key: row.get(key, "1") for key in keys} | {
         spread["by"]: name,
         spread["value"]: row[name],
     }
