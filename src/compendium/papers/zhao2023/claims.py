@@ -282,10 +282,13 @@ def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -
     claims = read_claims("zhao2023")
     sizes = count_texts(main_rows(pairs))
     small = sizes[sizes < LEAST_TEXTS]
-    why = [f"no task of {LEAST_TEXTS} texts or more tests it"]
-    why += [", ".join(f"{task} has {texts} texts" for task, texts in small.items())][: len(small)]
-    found = dict.fromkeys((claim.id for claim in claims), untested("; ".join(why)))
+    few = ", ".join(f"{task} has {texts} texts" for task, texts in small.items())
+    nothing = untested(f"no task of {LEAST_TEXTS} texts or more tests it")
+    found = dict.fromkeys((claim.id for claim in claims), nothing)
     found |= claim_findings(step, pairs, curves)
+    for name, one in found.items():
+        if one.reason and few:
+            found[name] = untested(f"{one.reason}; {few}")
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
 
 
