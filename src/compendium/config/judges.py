@@ -152,17 +152,21 @@ class AgentsSpec(Section):
     """Agents that learn to predict the model's predictions, with and without explanations.
 
     rows: test instances, cut by `split` into what agents train on, stop on and are tested on; 0 for
-    no agents. training: what to change in the task's training. seeds: of agents; intervals are over
-    texts and agents.
+    no agents. tasks: that have agents, all where empty. training: what to change in the task's
+    training. seeds: of agents; intervals are over texts and agents.
     """
 
     rows: Natural = 4000
+    tasks: list[str] = []
     techniques: list[Technique] = ["shapley", "attention", "gradients"]
     types: list[AgentType] = ["token", "pair", "span", "combined"]
     forms: list[Literal["symbol", "text"]] = ["symbol", "text"]
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     training: dict[str, Any] = {}
     seeds: list[int] = [1]
+
+    def rows_of(self, task: str) -> int:
+        return self.rows if task in (self.tasks or [task]) else 0
 
     @model_validator(mode="after")
     def whole_split(self) -> Self:

@@ -332,7 +332,7 @@ class Pair:
         spec = self.profile.diagnosis
         budget = self.profile.explaining_of(self.task).changed(units=spec.units)
         own = self.asked(spec.oracle.rows, 2**spec.oracle.units)
-        more = max(0, spec.agents.rows - spec.rows)
+        more = max(0, spec.agents.rows_of(self.task) - spec.rows)
         for techniques, rows in ((spec.techniques, spec.rows), (spec.agents.techniques, more)):
             by_type = (TECHNIQUES[technique].values() for technique in techniques)
             methods = list(chain.from_iterable(by_type))
@@ -350,7 +350,7 @@ class Pair:
         train, dev, test = spec.split
         rows = (train * spec.rows, dev * spec.rows, test * spec.rows)
         conditions = 1 + 2 * len(spec.techniques) * len(spec.types) * len(spec.forms)
-        times = conditions * len(spec.seeds) if spec.rows else 0
+        times = conditions * len(spec.seeds) if spec.rows_of(self.task) else 0
         return Work("").plus(self.trained(rows, training), times)
 
     def diagnosis(self) -> Work:

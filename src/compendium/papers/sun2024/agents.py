@@ -106,7 +106,7 @@ def simulate(step: Step) -> Simulation:
     agents = []
     said = []
     planted: list[np.ndarray] = []
-    if settings.rows:
+    if settings.rows_of(run[0]):
         inputs = {
             condition: Sets.split(told, settings.split)
             for condition, told in agent_inputs(step).items()

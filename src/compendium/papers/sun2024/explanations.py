@@ -85,11 +85,12 @@ def explain_types(step: Step) -> TypedExplanations:
             f"there is no part {given.part}; profile {profile.name!r} has {settings.parts}, from 0"
         )
     scorer = open_scorer(step)
-    every = corpora.load_task(given.task, "test", max(settings.rows, settings.agents.rows))
+    of_agents = settings.agents.rows_of(given.task)
+    every = corpora.load_task(given.task, "test", max(settings.rows, of_agents))
     names = ("levels", *given.run()[:3])
     budget = budget_of_types(profile, given.task)
     evaluated = every[: settings.rows][given.part :: settings.parts]
-    for_agents = every[settings.rows : settings.agents.rows][given.part :: settings.parts]
+    for_agents = every[settings.rows : of_agents][given.part :: settings.parts]
     methods = _methods_of(settings.techniques)
     explained = []
     if evaluated:
