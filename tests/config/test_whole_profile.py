@@ -75,6 +75,17 @@ def test_diagnosis_needs_two_texts_and_a_model_that_its_techniques_read():
         make("snli", ["diagnosis"], diagnosis={"rows": 3, "parts": 4})
 
 
+def test_agents_are_asked_of_tasks_that_there_are():
+    asked = {"agents": {"rows": 9, "tasks": ["snli"]}}
+    agents = make("snli", ["diagnosis"], diagnosis=asked).diagnosis.agents
+    assert agents.rows_of("snli") == 9 and agents.rows_of("fever") == 0
+    assert make(diagnosis={"agents": {"rows": 9}}).diagnosis.agents.rows_of("fever") == 9
+    with pytest.raises(ValueError, match=r"diagnosis.agents: no task 'snli' .*: rotten_tomatoes"):
+        make(diagnosis=asked)
+    with pytest.raises(ValueError, match=r"joint: no task 'snli' .*: rotten_tomatoes"):
+        make(joint={"tasks": {"snli": 3}})
+
+
 def test_no_shard_may_be_empty_and_a_fixed_k_lies_among_those_that_are_measured():
     with pytest.raises(
         ValueError, match=r"explain.shards is 3, but explain_rows is 2: .* at most 2 will do"

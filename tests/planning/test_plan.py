@@ -86,6 +86,15 @@ def test_more_of_anything_costs_more(smoke):
         )
 
 
+def test_a_task_without_agents_costs_less(smoke):
+    agents = smoke.diagnosis.agents.changed(tasks=["rotten_tomatoes"])
+    without = smoke.changed(diagnosis=smoke.diagnosis.changed(agents=agents))
+    costs = [
+        Pair(one, "snli", "tiny", plan.Speed(None, "")).agents().seconds for one in (smoke, without)
+    ]
+    assert costs[0] > costs[1] == 0
+
+
 def test_lengths_are_of_the_table_where_it_is_at_hand(monkeypatch, tmp_path):
     (tmp_path / "t.parquet").touch()
     monkeypatch.setattr(corpora, "table_path", lambda task: tmp_path / "t.parquet")

@@ -1,6 +1,6 @@
 """The sections of a profile that say how explanations are judged, a block a paper."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
@@ -146,6 +146,15 @@ class FaithfulnessSpec(Section):
                 "protocol"
             )
         return self
+
+
+def check_tasks(section: str, named: Iterable[str], tasks: Collection[str]) -> None:
+    """Raise ValueError where a section names a task that the profile has not."""
+    for name in named:
+        if name not in tasks:
+            raise ValueError(
+                f"{section}: no task {name!r} in this profile; there are: {', '.join(tasks)}"
+            )
 
 
 class AgentsSpec(Section):
@@ -312,11 +321,7 @@ class JointSpec(Section):
         """Raise ValueError where the study names a task or a method that there is not."""
         budgets = (*self.budgets.tasks, *self.budgets.sizes_of)
         named = (*self.limits.tasks, *self.masked.twins, *self.path_baselines)
-        for name in (*self.tasks, *self.asked, *budgets, *named):
-            if name not in tasks:
-                raise ValueError(
-                    f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}"
-                )
+        check_tasks("joint", (*self.tasks, *self.asked, *budgets, *named), tasks)
         for name in chain.from_iterable(self.budgets.tasks.values()):
             if name not in METHODS or not METHODS[name].limits:
                 limited = ", ".join(m.name for m in METHODS.values() if m.limits)

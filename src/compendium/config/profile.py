@@ -101,7 +101,9 @@ class Profile(Section):
             check_run_name("models", model)
         for task, spec in self.tasks.items():
             self._check_task(task, spec)
-        self.joint.check([*self.tasks, *self.left_out])
+        tasks = [*self.tasks, *self.left_out]
+        self.joint.check(tasks)
+        judges.check_tasks("diagnosis.agents", self.diagnosis.agents.tasks, tasks)
         check_choice_of_runs(self)
         check_twins(self)
         if self.seed_study:
