@@ -79,8 +79,6 @@ def test_colours_say_sign_and_strength_and_text_on_the_strongest_can_be_read(fou
             kind.rpartition(",")[0] for kind in kinds
         }
         assert kinds & grounds  # the strongest word has the full colour
-    assert shown.strengths([0, 0]).tolist() == [0, 0]
-    assert shown.strengths([-2, 1]).tolist() == [-1, 0.5]
     assert shown.blend(0) == (255, 255, 255)
     assert len({shown.blend(1), shown.blend(-1), shown.blend(1, False)}) == 3
 

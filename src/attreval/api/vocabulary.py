@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attreval.api.explanation import Explanation
-from attreval.api.show.shown import blend, strengths
+from attreval.api.show.shown import blend
 from attreval.core.bootstrap import bootstrap_mean
+from attreval.metrics.scored_text import to_scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,7 @@ def make_table(
         rows = [
             (*key, unit.text.casefold(), strength)
             for key, one in different.items()
-            for unit, strength in zip(one.units, strengths(one.scores(method)), strict=True)
+            for unit, strength in zip(one.units, to_scale(one.scores(method)), strict=True)
         ]
         scored = pd.DataFrame(rows, columns=["class", "text", "word", "score"])
         often = scored.groupby(["class", "word"]).text.transform("nunique") >= least

@@ -19,8 +19,8 @@ from attreval.api.show.shown import (
     has_sign,
     how_many_unread,
     method_title,
-    strengths,
 )
+from attreval.metrics.scored_text import to_scale
 
 UNREAD = 30  # words that were not read are shown up to so many
 STYLE = """
@@ -115,7 +115,7 @@ def _part(one: Shown, segment: int, scores: np.ndarray, signed: bool) -> str:
     text = one.instance.segments[segment]
     at = 0
     out = []
-    for unit, score, strength in zip(one.units, scores, strengths(scores), strict=True):
+    for unit, score, strength in zip(one.units, scores, to_scale(scores), strict=True):
         if unit.segment != segment:
             continue
         shown = text[max(at, unit.start) : unit.end] or "\N{MIDDLE DOT}"  # inside one character

@@ -27,10 +27,10 @@ from attreval.api.show.shown import (
     has_sign,
     how_many_unread,
     method_title,
-    strengths,
 )
 from attreval.api.show.terminal import piece
 from attreval.core.extras import need
+from attreval.metrics.scored_text import to_scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,7 +96,7 @@ def _letters_of(path: str) -> frozenset[str]:
 
 def _words(one: Shown, method: str) -> Iterator[dict | None]:
     """What `Pen.put` takes of each word of a text, None where the second text of a pair begins."""
-    scored = list(zip(one.units, strengths(one.scores(method)), strict=True))
+    scored = list(zip(one.units, to_scale(one.scores(method)), strict=True))
     for segment, text in enumerate(one.instance.segments):
         if segment:
             yield None

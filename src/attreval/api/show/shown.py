@@ -8,10 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from attreval.methods import METHODS
-from attreval.metrics.scored_text import to_scale
 
 Shown = Any  # an Explanation, which is not imported here: it shows itself with what is below
 FOR = (33, 113, 181)
@@ -23,11 +20,6 @@ KEY = (
     "blue: for what is explained; orange: against it; violet: scores without a sign; full colour: "
     "a method's strongest word"
 )
-
-
-def strengths(scores: np.ndarray | Sequence[float]) -> np.ndarray:
-    """(n,) scores as shares of the largest size, from -1 to 1; zeros where all are 0."""
-    return to_scale(np.asarray(scores, dtype=float))
 
 
 def colour(strength: float, signed: bool) -> tuple[tuple[int, int, int], float]:

@@ -20,9 +20,9 @@ from attreval.api.show.shown import (
     has_sign,
     how_many_unread,
     method_title,
-    strengths,
 )
 from attreval.core.units import STRETCHES
+from attreval.metrics.scored_text import to_scale
 
 PLAIN_WIDTH = 100  # of output that goes to a file
 WIDEST_WORD = 24  # of a sentence half of what there is
@@ -98,7 +98,7 @@ def _coloured_words(one: Shown, method: str) -> Text:
     """The words of a text, coloured by what a method says of them."""
     line = Text()
     before = 0
-    for unit, strength in zip(one.units, strengths(one.scores(method)), strict=True):
+    for unit, strength in zip(one.units, to_scale(one.scores(method)), strict=True):
         if unit.segment != before:
             line.append("| ")
             before = unit.segment

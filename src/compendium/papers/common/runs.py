@@ -24,6 +24,7 @@ from compendium.papers.common.tables import put_together, table_of
 from compendium.project import Results
 from compendium.workflow.step import Step
 
+BY_TOKEN = [name for name, method in METHODS.items() if method.level == "token"]
 TYPED = "07_sun2024_explanations"  # the notebook that explains by units, pairs and spans
 RUN = ["task", "model", "seed"]  # the columns that name a run
 Read = dict[str, Tokens]  # by instance id
@@ -129,8 +130,7 @@ def of_run(table: pd.DataFrame, run: Run) -> pd.DataFrame:
 def common_methods(records: Records) -> list[str]:
     """The methods of single tokens that have explained every instance of a run."""
     explained = set.intersection(*map(set, records.values()))
-    of_tokens = [name for name, method in METHODS.items() if method.level == "token"]
-    return [name for name in of_tokens if name in explained]
+    return [name for name in BY_TOKEN if name in explained]
 
 
 Answer = TypeVar("Answer")

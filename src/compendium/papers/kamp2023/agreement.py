@@ -16,7 +16,7 @@ from attreval.methods.method import KINDS
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES
 from compendium.config import AgreementSpec, Run
-from compendium.papers.common.runs import RUN
+from compendium.papers.common.runs import BY_TOKEN, RUN
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import (
     DYNAMIC,
@@ -39,7 +39,6 @@ VotedTexts = Sequence[VotedText]
 LENGTHS = (10, 15, 20, 25, 30, 35, 40)  # tokens of the texts of Figure 6
 # methods whose pairs agree least in the paper
 LOW = ("integrated_gradients_plain", "gradient_x_input")
-BY_TOKEN = [name for name, method in METHODS.items() if method.level == "token"]
 GROUPS = {"all six": SIX} | {
     kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")
 }

@@ -139,7 +139,7 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
     part = agreement[(agreement.k == k) & of_six]
     if part.empty:
         return ""
-    kinds = [kind_of(*pair) for pair in zip(part.method_a, part.method_b, strict=True)]
+    kinds = list(map(kind_of, part.method_a, part.method_b))
     # of the groups that a task has, the one that agrees most comes first
     of_kind = ["task", pd.Categorical(kinds, PAIR_KINDS)]
     ends = part.groupby(of_kind, sort=True, observed=True).agreement.agg(["min", "max"])
