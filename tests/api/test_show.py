@@ -75,9 +75,7 @@ def test_colours_say_sign_and_strength_and_text_on_the_strongest_can_be_read(fou
     for method, kinds in (("gradient_x_input", signed), ("gradient_l1", unsigned)):
         words = rows[method].find_all("span", style=True)
         grounds = {word["style"].removeprefix("background:") for word in words}
-        assert {one.rpartition(",")[0] for one in grounds} == {
-            kind.rpartition(",")[0] for kind in kinds
-        }
+        assert {one[:7] for one in grounds} == {kind[:7] for kind in kinds}  # but for the opacity
         assert kinds & grounds  # the strongest word has the full colour
     assert shown.blend(0) == (255, 255, 255)
     assert len({shown.blend(1), shown.blend(-1), shown.blend(1, False)}) == 3

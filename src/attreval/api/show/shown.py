@@ -38,7 +38,7 @@ def blend(strength: float, signed: bool = True, paper: int = 255) -> tuple[int, 
 def css(strength: float, signed: bool = True) -> str:
     """The colour of a strength for a page, in part transparent to suit light and dark pages."""
     full, share = colour(strength, signed)
-    return f"rgba({', '.join(map(str, full))}, {share:.2f})"
+    return f"#{bytes([*full, round(255 * share)]).hex()}"
 
 
 def describe_text(one: Shown) -> str:

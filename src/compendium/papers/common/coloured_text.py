@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from attreval.api.show.picture import GREY, Pen
 from attreval.api.show.shown import blend, css
 
-WORD = "padding:.05em .15em;border-radius:.2em;background:"
 ROW = (
     '<tr><th scope="row" style="text-align:left;white-space:nowrap">{}</th>'
     '<td dir="auto" style="text-align:left">{}</td></tr>'
@@ -49,7 +48,7 @@ class ColouredText:
             for word, score, scaled, marked, highest in words:
                 text = f"<u>{escape(word)}</u>" if marked else escape(word)
                 text = f"<strong>{text}</strong>" if highest else text
-                tint = f' style="{WORD}{css(scaled)}"' if scaled else ""
+                tint = f' style="background:{css(scaled)}"' if scaled else ""
                 parts.append(f'<span title="{score:+.3g}"{tint}>{text}</span>')
             if self.after:
                 parts.append(f'<span style="color:#595959">[{escape(self.after)}]</span>')
