@@ -110,3 +110,15 @@ def test_a_dumbbell_joins_the_published_value_and_ours(tables):
     assert len(rows) == 3 and len(axes.figure.axes) == 2
     mean = axes.figure.axes[1].collections[0].get_segments()
     assert [one[:, 0].tolist() for one in mean] == [[0.3, pytest.approx(0.4)]]
+
+
+def test_a_column_that_is_grey_throughout_is_named_by_grey():
+    cells = pd.DataFrame(
+        {"part": "one", "row": "a", "column": ["SST", "EvInf"], "ours": 0.5, "published": 0.4}
+    )
+    for counts, said in (
+        ([True, True], ["SST", "EvInf", "published"]),
+        ([True, False], ["SST", "published", "in no mean: EvInf"]),
+    ):
+        (legend,) = draw_dumbbells(cells.assign(counts=counts)).figure.legends
+        assert [text.get_text() for text in legend.get_texts()] == said

@@ -70,10 +70,13 @@ def draw_dumbbells(cells: pd.DataFrame) -> Axes:
         axes.tick_params(labelsize=7.5)
     first = grid.flat[0]
     first.set(yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.5, -0.5))
-    marks = [_mark(name, color=colours[name]) for name in columns if name]
+    coloured = list(dict.fromkeys(cells.column[cells.counts.astype(bool)]))
+    marks = [_mark(name, color=colours[name]) for name in coloured if name]
     marks.append(_mark("published", mfc="white", mec="#444444"))
     if not cells.counts.all():
-        marks.append(_mark("in no mean", color=LEFT_OUT))
+        grey = [name for name in columns if name not in coloured]
+        named = ": " + ", ".join(grey) if grey else ""
+        marks.append(_mark(f"in no mean{named}", color=LEFT_OUT))
     figure.legend(
         handles=marks, ncols=5, loc="upper center", bbox_to_anchor=(0.5, 0.01), fontsize=8
     )
