@@ -128,6 +128,20 @@ def test_a_part_that_trains_its_own_models_does_not_look_at_those_of_the_run(ste
     assert made(tmp_path) == ["2", "3", "4"]
 
 
+def test_a_part_of_a_step_on_one_model_does_not_look_at_others(step):
+    def of(name):
+        return part_paths(name, step.profile, step.results, [(1,)])[0].name
+
+    steps = ("07_sun2024", "07_sun2024_agents-snli-tiny-s1")
+    before = [of(name) for name in steps]
+    folder = step.results.root / "attributions"
+    folder.mkdir(parents=True)
+    (folder / "types-snli-other-s1-0.parquet").touch()
+    between = [of(name) for name in steps]
+    (folder / "types-snli-tiny-s1-0.parquet").touch()
+    assert before[0] != between[0] and before[1] == between[1] != of(steps[1])
+
+
 def test_what_names_a_part(step):
     def path(*name):
         return part_paths("x", step.profile, step.results, [name])[0]

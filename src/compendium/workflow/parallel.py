@@ -99,13 +99,15 @@ def part_paths(
 ) -> list[Path]:
     """Where the parts of these names lie.
 
-    of_models: whether they are made from models and explanations of the run. TypeError for a name
-    that does not say what it stands for.
+    of_models: whether they are made from models and explanations of the run; of a step on one
+    model, from its own alone. TypeError for a name that does not say what it stands for.
     """
     files = [path for root in PACKAGES.values() for path in sorted(root.rglob("[!.]*.py"))]
-    folders = [project.processed(), *(results.root / name for name in READ if of_models)]
-    for folder in folders:
-        files += [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
+    own = step.partition("-")[2]
+    folders = {project.processed(): ""} | {results.root / name: own for name in READ if of_models}
+    for folder, asked in folders.items():
+        held = sorted(folder.rglob("[!.]*"))
+        files += [path for path in held if path.is_file() and asked in str(path)]
     said = [f"{path.name} {digest_once(path)}" for path in files]
     state = hashlib.sha256("\n".join([profile.model_dump_json(), *said]).encode()).hexdigest()
     paths = []
