@@ -123,8 +123,10 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.
         if claim.why_not:
             continue
         one = our_value(claim, values, step) if claim.contrast else trade_off(step, values)
-        of_agents = "simulatability" in (claim.contrast or {}).get("properties", ())
-        reason = (of_agents and unlearned) or void
+        asked = claim.contrast or {}
+        of_agents = "simulatability" in asked.get("properties", ())
+        is_void = "tasks" in asked or values.empty
+        reason = (of_agents and unlearned) or (is_void and void)
         found[claim.id] = untested(reason) if reason and one.reason else one
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
 
