@@ -1,7 +1,6 @@
 """What is committed holds together: claims, tables, docs/fidelity.md, links; no quotes."""
 
 import json
-import os
 import re
 
 import nbformat
@@ -20,7 +19,6 @@ from compendium.papers.common.verdicts import decide_verdict, made_nulls
 from compendium.site.committed import (
     COMMITTED,
     LEAD,
-    MAIN,
     claims_json,
     committed,
     committed_runs,
@@ -146,11 +144,8 @@ def test_nothing_committed_names_a_machine_or_is_too_large(runs):
 
 @pytest.mark.parametrize("profile", COMMITTED)
 def test_claims_come_out_again_by_the_kept_values_alone(profile, runs, tmp_path):
-    """Of the large run it takes an hour, and is asked for: ATTREVAL_AGAIN=1."""
     if profile not in runs or not any(runs[profile].values.glob("0[4-7]_*")):
         pytest.skip(f"the committed run of {profile} has kept no values that claims are made from")
-    if profile == MAIN and not os.environ.get("ATTREVAL_AGAIN"):
-        pytest.skip("ATTREVAL_AGAIN is not set")
     done = judge_alone(tmp_path, "--profile", profile, "--committed")
     assert done.returncode == 0, done.stderr
     told = [(row["claim"], row["verdict"]) for row in json.loads(done.stdout)]
