@@ -19,6 +19,7 @@ from rich.console import Console
 import attreval as av
 from attreval.api.show import shown, terminal
 from attreval.api.show.picture import draw_picture, missing_glyphs
+from attreval.metrics.scored_text import to_scale
 
 NASTY = [
     "<script>alert(\"x\")</script> & 'good' film",
@@ -77,6 +78,8 @@ def test_colours_say_sign_and_strength_and_text_on_the_strongest_can_be_read(fou
         grounds = {word["style"].removeprefix("background:") for word in words}
         assert {one[:7] for one in grounds} == {kind[:7] for kind in kinds}  # but for the opacity
         assert kinds & grounds  # the strongest word has the full colour
+    assert to_scale(np.array([0, 0])).tolist() == [0, 0]
+    assert to_scale(np.array([-2, 1])).tolist() == [-1, 0.5]
     assert shown.blend(0) == (255, 255, 255)
     assert len({shown.blend(1), shown.blend(-1), shown.blend(1, False)}) == 3
 
