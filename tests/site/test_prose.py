@@ -148,6 +148,12 @@ def test_what_short_lines_and_large_marks_stand_for_is_said():
     assert "by construction where there is no line" in section("zhao2023")
 
 
+def test_the_abstract_says_right_that_more_conclusions_are_undecided_than_contradicted():
+    claims = pd.read_json(project.home() / "results/reference/full/claims.json")
+    verdicts = claims[claims.kind == "conclusion"].verdict.value_counts()
+    assert verdicts["inconclusive"] > verdicts["contradicted"] > 0
+
+
 def test_the_landing_page_says_what_its_bars_say():
     places = read("08_joint_crossed_places", CONTROLS, judge="all judges")
     by_kind = places.pivot_table(index="method", columns="kind", values="place")

@@ -150,13 +150,14 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]) -> Axes:
     for setting, axes in panels.items():
         part = pairs[pairs.setting == setting]
         for metric, share in SHARES.items():
-            look = LOOKS[metric] | {"label": METRICS[metric].title}
+            look = LOOKS[metric]
             more = part[share] - part[f"{share}_rival"]
             bins = np.clip(np.digitize(more, edges[1:-1]), 0, len(edges) - 2)
             bins = np.where(np.abs(more) < 1e-6, -1, bins)  # equal by construction
             wins = part[f"win_{metric}"].groupby(bins).agg(["mean", "size"])
             inside = wins[(wins.index >= 0) & (wins["size"] > 2)]
-            axes.plot((edges[:-1] + edges[1:])[inside.index] / 2, inside["mean"], **look)
+            middles = (edges[:-1] + edges[1:])[inside.index] / 2
+            axes.plot(middles, inside["mean"], label=METRICS[metric].title, **look)
             if -1 in wins.index:
                 axes.plot(0, wins.loc[-1, "mean"], markersize=8, **look)
         axes.axhline(0.5, **HALF)
