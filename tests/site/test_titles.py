@@ -72,6 +72,9 @@ def test_a_pandas_table_shows_titles_and_dashes_and_nothing_else_changes():
     assert "not measured" in shown.find("td", string="–")["title"]
     plain = pd.DataFrame({"a": [1, 2]})._repr_html_()
     assert html_with_titles(plain) == plain
+    metrics = pd.DataFrame(columns=["nc", "soft_nc", "agreement"])._repr_html_()
+    heads = BeautifulSoup(html_with_titles(metrics), "html.parser").find_all("th")
+    assert [head.get_text() for head in heads] == ["", "NC", "Soft-NC", "agreement"]
 
 
 def test_a_number_of_several_cells_is_one_text():

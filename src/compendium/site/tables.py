@@ -76,7 +76,11 @@ def _words() -> tuple[re.Pattern, dict[str, str]]:
 
 def html_with_titles(html: str) -> str:
     """A table of pandas with titles for keys, and for a missing value a dash that says so."""
-    known = titles() | {key: metric.title for key, metric in METRICS.items() if "_" in key}
+    known = titles() | {
+        key: metric.title
+        for key, metric in METRICS.items()
+        if "_" in key or metric.title == key.upper()  # other keys are English words
+    }
 
     def cell(found: re.Match) -> str:
         tag, attributes, text = found.groups()
