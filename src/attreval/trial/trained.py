@@ -16,6 +16,7 @@ import torch
 
 from attreval.core.seeds import Rng, generator, seed_of
 from attreval.metrics.erasure import rank_tokens
+from attreval.models.scorer import pad_rows
 from attreval.models.words.classifier import Network, Sizes, WordClassifier
 from attreval.models.words.vocabulary import PAD, UNKNOWN
 from attreval.trial.world import WorldText, make_instance
@@ -145,17 +146,14 @@ def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: Rng) -> tup
 
     rng: blanks a share of the words of two texts in four, drawn for each text.
     """
-    shape = (len(texts), max(len(words) for words, _ in texts))
-    ids = np.full(shape, PAD)
-    mask = np.zeros(shape, np.int64)
+    rows = []
     for row, (words, _) in enumerate(texts):
         held = np.array([model.index.get(word, UNKNOWN) for word in words])
         if row % 4 > 1:
             held[rng.random(len(held)) < rng.uniform(0, 0.9)] = PAD
-        ids[row, : len(held)] = held
-        mask[row, : len(held)] = 1
-    classes = torch.tensor([label for _, label in texts])
-    return torch.from_numpy(ids), torch.from_numpy(mask), classes
+        rows.append((held, np.zeros_like(held)))
+    ids, mask, _ = pad_rows(rows, PAD)
+    return ids, mask, torch.tensor([label for _, label in texts])
 
 
 def accuracy(model: Any, texts: Sequence[Labelled]) -> float:
