@@ -64,6 +64,25 @@ def train_words(
     return model
 
 
+def new_bert(words: Sequence[str], labels: Sequence[str], width: int) -> tuple[Any, Any]:
+    """A BERT of two layers with fresh weights, and a tokenizer whose tokens are words."""
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    known = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+    config = BertConfig(
+        vocab_size=len(known),
+        max_position_embeddings=LONGEST,
+        id2label=dict(enumerate(labels)),
+        label2id={label: at for at, label in enumerate(labels)},
+        hidden_size=width,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=2 * width,
+    )
+    tokenizer = BertTokenizerFast(vocab={word: at for at, word in enumerate(known)})
+    return BertForSequenceClassification(config), tokenizer
+
+
 def train_bert(
     name: str,
     labels: tuple[str, ...],
@@ -77,25 +96,11 @@ def train_bert(
     What a blanked word becomes is drawn for each text: the mask token, padding that is attended to,
     or nothing; libraries erase in one of these ways. The arguments are those of `train_words`.
     """
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
     from attreval.models.transformer import Transformer
 
-    known = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
-    tokenizer = BertTokenizerFast(vocab={word: at for at, word in enumerate(known)})
-    config = BertConfig(
-        vocab_size=len(known),
-        max_position_embeddings=LONGEST,
-        id2label=dict(enumerate(labels)),
-        label2id={label: at for at, label in enumerate(labels)},
-        # narrower than the vocabulary: EvalxNLP takes places in a vector for ids
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-    )
     with _from_seed(name, *seed) as rng:
-        network = BertForSequenceClassification(config)
+        # narrower than the vocabulary: EvalxNLP takes places in a vector for ids
+        network, tokenizer = new_bert(words, labels, 32)
 
         def loss() -> torch.Tensor:
             drawn = batch(rng)
