@@ -33,6 +33,7 @@ from attreval.methods import METHODS as KNOWN
 from attreval.metrics import METRICS
 from attreval.models.classifier import Classifier
 from attreval.trial.measure import closeness
+from attreval.trial.trained import new_bert
 
 LABELS = ("bad", "good")
 # for good
@@ -115,25 +116,12 @@ def plant_texts(count: int, *names: object) -> list[PlantedText]:
 
 def train_demo_network(say: Callable[[str], None] = print) -> Classifier:
     """A BERT of two layers, trained on planted texts; lines for `say` tell how good it is."""
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *FILLERS, *WORTHS]
-    tokenizer = BertTokenizerFast(vocab={name: at for at, name in enumerate(names)})
-    config = BertConfig(
-        vocab_size=len(names),
-        max_position_embeddings=64,
-        id2label=dict(enumerate(LABELS)),
-        hidden_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=128,
-    )
     tested = plant_texts(TESTED, "test")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # of so small a network they only wait for each other
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("demo", "weights"))
-        network = BertForSequenceClassification(config)
+        network, tokenizer = new_bert([*FILLERS, *WORTHS], LABELS, 64)
         optimiser = torch.optim.AdamW(network.train().parameters(), lr=1e-3)
         for step in range(STEPS + 1):
             if step % (STEPS // 5) == 0:

@@ -40,7 +40,7 @@ def test_the_exported_model_is_that_of_the_world(exported):
     """And another training by the same seed gives the same."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    trained.bert_model.cache_clear()
+    trained.backdoor_model.cache_clear()
     made = load_world(BERT, SEED, TEXTS)
     tokenizer = AutoTokenizer.from_pretrained(exported / BERT)
     network = AutoModelForSequenceClassification.from_pretrained(exported / BERT)

@@ -23,7 +23,7 @@ def mean_of_known(values: np.ndarray) -> np.ndarray:
     known = ~np.isnan(values)
     totals = np.where(known, values, 0).sum(axis=0)
     with np.errstate(invalid="ignore"):
-        return totals / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+        return totals / known.sum(axis=0)
 
 
 def percentile_interval(drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:

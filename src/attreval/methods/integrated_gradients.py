@@ -9,10 +9,11 @@ Letters used for shapes: L tokens, n content tokens, D embedding width, m path n
 """
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
+from attreval.core.quadrature import gauss_legendre
 from attreval.core.records import Tokens
 from attreval.methods.gradients import shared_dot
 from attreval.methods.method import Budget, Rng, join_notes, method, on_content
@@ -30,14 +31,6 @@ _STARTS = {  # of paths that do not start from padding, where the method's name 
     "unknown": "the unknown token",
     "mean": "the mean of all embeddings",
 }
-
-
-@cache
-def gauss_legendre(steps: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """m nodes and weights of Gauss-Legendre quadrature on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(steps)
-    nodes = (nodes + 1) / 2
-    return tuple(nodes), tuple(weights / 2)
 
 
 def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Conversation:

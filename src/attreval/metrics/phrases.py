@@ -99,7 +99,7 @@ def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase], least: float = 0
 )
 def phrases(text: ScoredText, method: str) -> float:
     """How far the phrases of a profile overlap those that people mark."""
-    return phrase_f1(find_phrases(text.scores[method]), list(true_runs(majority(text.share))))
+    return phrase_f1(find_phrases(text.scores[method]), true_runs(majority(text.share)))
 
 
 def find_chunks(tokens: Sequence[str]) -> np.ndarray:

@@ -44,7 +44,7 @@ def separation(values: pd.DataFrame, draws: int, confidence: float) -> pd.DataFr
         for at, (explainer, some) in enumerate(by.items()):
             gaps = mean_of_known(some.T) - chance
             gaps = gaps[~np.isnan(gaps)]
-            gap = gaps.mean() if len(gaps) else np.nan
+            gap = mean_of_known(gaps)
             half = width * gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.nan
             rows.append(
                 {

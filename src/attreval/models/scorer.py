@@ -169,8 +169,11 @@ class Scorer:
             except ValueError as error:  # of which text, by which method
                 whose = f"{account.replace(chr(31), ', ')}: " if account else ""
                 raise ValueError(f"{whose}{error}") from None
-            new = {item.key: item for item in items if item.key not in self.answers}
-            new = {key: item for key, item in new.items() if key not in fresh}
+            new = {
+                item.key: item
+                for item in items
+                if item.key not in self.answers and item.key not in fresh
+            }
             evaluations = sum(len(item.groups) for item in items)
             cost = Cost(
                 requested=evaluations,

@@ -212,9 +212,7 @@ def list_coverage(network: nn.Module) -> tuple[list[str], list[str]]:
     from captum.attr._core.deep_lift import SUPPORTED_NON_LINEAR
 
     leaves = {
-        name: module
-        for name, module in network.named_modules()
-        if not any(True for _ in module.children())
+        name: module for name, module in network.named_modules() if not list(module.children())
     }
     covered = [name for name, module in leaves.items() if type(module) in SUPPORTED_NON_LINEAR]
     bent = [name for name, module in leaves.items() if "activation" in type(module).__module__]

@@ -137,7 +137,7 @@ def run_layers(
 
     with ExitStack() as stack:
         for module in model.at(precision).modules():
-            if any(True for _ in module.children()):
+            if list(module.children()):
                 stack.callback(module.register_forward_pre_hook(enter, with_kwargs=True).remove)
                 stack.callback(module.register_forward_hook(leave, with_kwargs=True).remove)
         with watch:

@@ -301,6 +301,6 @@ def _is_activation(module: nn.Module) -> bool:
     """Whether a module is an elementwise function without weights that is 0 at 0."""
     if type(module).__module__ not in ("transformers.activations", "torch.nn.modules.activation"):
         return False
-    if any(True for _ in module.parameters()):
+    if list(module.parameters()):
         return False
     return bool((module(torch.zeros(3)).abs() < _SMALL).all())

@@ -68,7 +68,7 @@ def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
     ending = path.suffix.lower()
     if start.startswith(b"PAR1"):
         file = open_parquet(path)
-        check_columns(wanted or (), file.schema_arrow.names, path.name)
+        check_columns(wanted, file.schema_arrow.names, path.name)
         return _pick_arrow(file.read(wanted and list(dict.fromkeys(wanted))), wanted, path)
     if start.startswith(ARCHIVES):
         raise ValueError(
@@ -156,7 +156,7 @@ def is_parted(path: Path) -> bool:
     return path.is_dir() and ((path / "dataset_dict.json").exists() or any(_eraser_files(path)))
 
 
-def check_columns(wanted: Sequence[str], there: Sequence[str], name: str) -> None:
+def check_columns(wanted: Sequence[str] | None, there: Sequence[str], name: str) -> None:
     """Refuse columns that are not there, and two of one name.
 
     Args:
@@ -172,7 +172,7 @@ def check_columns(wanted: Sequence[str], there: Sequence[str], name: str) -> Non
             raise ValueError(
                 f"{name} has {there.count(column)} columns {column!r}; give each a name of its own"
             )
-    for column in wanted:
+    for column in wanted or ():
         if column not in there:
             shown = ", ".join(map(repr, there[:20])) or "none"
             more = f" and {len(there) - 20} more" if len(there) > 20 else ""
@@ -236,7 +236,7 @@ def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
             ) from None
     check_columns((), heads[sign], path.name)  # pandas gives doubles other names
     frame.columns = [str(name).strip() for name in frame.columns]
-    check_columns(wanted or (), list(frame.columns), path.name)
+    check_columns(wanted, list(frame.columns), path.name)
     return Table({name: frame[name].tolist() for name in wanted or frame.columns})
 
 
@@ -244,7 +244,7 @@ def _pick_rows(rows: Iterable[dict], wanted: Sequence[str] | None, name: str) ->
     """The wanted keys of rows; a row without a key has None there."""
     rows = list(rows)
     there = list(dict.fromkeys(key for row in rows for key in row))
-    check_columns(wanted or (), there, name)
+    check_columns(wanted, there, name)
     return Table({column: [row.get(column) for row in rows] for column in wanted or there})
 
 
@@ -267,7 +267,7 @@ def _pick_arrow(
     table: pa.Table, wanted: Sequence[str] | None, path: Path, features: dict | None = None
 ) -> Table:
     """The wanted columns of an Arrow table, and the class names that `datasets` wrote."""
-    check_columns(wanted or (), table.column_names, path.name)
+    check_columns(wanted, table.column_names, path.name)
     about = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
     known = about.get("info", {}).get("features", {}) | (features or {})
     columns = {column: table[column].to_pylist() for column in wanted or table.column_names}
@@ -294,7 +294,7 @@ def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
     if (path / "state.json").exists():
         return _read_saved(path, wanted)
     if any(_eraser_files(path)):
-        check_columns(wanted or (), ERASER_COLUMNS, f"ERASER's folder {path.name}")
+        check_columns(wanted, ERASER_COLUMNS, f"ERASER's folder {path.name}")
         picked = list(dict.fromkeys([*(wanted or ERASER_COLUMNS), SPLIT]))
         return Table(_pick_rows(_eraser_rows(path), picked, path.name).columns, parted=True)
     held = ", ".join(sorted(other.name for other in path.iterdir())[:8]) or "nothing"

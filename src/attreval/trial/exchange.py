@@ -133,43 +133,7 @@ def export_worlds(
     return written
 
 
-@dataclass(frozen=True)
-class Theirs:
-    """Attributions made elsewhere.
-
-    scores: (world, method) -> text's id -> (words,). texts: as many as they reach.
-    """
-
-    scores: dict[tuple[str, str], dict[str, np.ndarray]]
-    seed: int
-    texts: int
-
-    @property
-    def worlds(self) -> list[str]:
-        """The worlds that there are scores for."""
-        return list(dict.fromkeys(world for world, _ in self.scores))
-
-
-@dataclass(frozen=True)
-class TheirValues:
-    """Values that metrics gave elsewhere.
-
-    table: world, method, id, metric, value, a row each. metrics: what is known of each, by name.
-    texts: as many as they reach.
-    """
-
-    table: pd.DataFrame
-    metrics: dict[str, Metric]
-    seed: int
-    texts: int
-
-    @property
-    def worlds(self) -> list[str]:
-        """The worlds that there are values for."""
-        return self.table.world.unique().tolist()
-
-
-class _Rows(NamedTuple):
+class GivenRows(NamedTuple):
     """The rows of a file with where each stands, the seed of all, and how many texts they reach."""
 
     rows: list[tuple[str, dict]]
@@ -177,7 +141,31 @@ class _Rows(NamedTuple):
     texts: int
 
 
-def _read_rows(path: Path | str, seed: int | None, what: str, needed: Sequence[str]) -> _Rows:
+@dataclass(frozen=True)
+class Theirs:
+    """Attributions made elsewhere.
+
+    scores: (world, method) -> text's id -> (words,). file: what they were read from.
+    """
+
+    scores: dict[tuple[str, str], dict[str, np.ndarray]]
+    file: GivenRows
+
+
+@dataclass(frozen=True)
+class TheirValues:
+    """Values that metrics gave elsewhere.
+
+    table: world, method, id, metric, value, a row each. metrics: what is known of each, by name.
+    file: what they were read from.
+    """
+
+    table: pd.DataFrame
+    metrics: dict[str, Metric]
+    file: GivenRows
+
+
+def _read_rows(path: Path | str, seed: int | None, what: str, needed: Sequence[str]) -> GivenRows:
     """The rows of a file of `what`, checked: world, seed and id."""
     path = Path(path)
     if not path.is_file():
@@ -209,7 +197,7 @@ def _read_rows(path: Path | str, seed: int | None, what: str, needed: Sequence[s
         raise ValueError(
             f"{path.name} was made with seed {own}, and seed {seed} was asked for; leave out --seed"
         )
-    return _Rows(rows, own, most)
+    return GivenRows(rows, own, most)
 
 
 def read_theirs(path: Path | str, seed: int | None) -> Theirs:
@@ -229,7 +217,7 @@ def read_theirs(path: Path | str, seed: int | None) -> Theirs:
     for where, row in found.rows:
         method = str(row.get("method") or THEIRS)
         held[row["world"], method][row["id"]] = read_scores(row, needed, where)
-    return Theirs(dict(held), found.seed, found.texts)
+    return Theirs(dict(held), found)
 
 
 def read_values(path: Path | str, seed: int | None) -> TheirValues:
@@ -271,7 +259,7 @@ def read_values(path: Path | str, seed: int | None) -> TheirValues:
         for name, higher in better.items()
     }
     table = pd.Series(rows, name="value").rename_axis(["world", "explainer", "text", "metric"])
-    return TheirValues(table.reset_index(), metrics, found.seed, found.texts)
+    return TheirValues(table.reset_index(), metrics, found)
 
 
 def _given_elsewhere(text: ScoredText, method: str) -> float:

@@ -138,8 +138,7 @@ def explain_really(made: Made, methods: Sequence[str]) -> Scores:
     scores: Scores = {name: [] for name in methods}
     for one, text in zip(found, made.texts, strict=True):
         for name in methods:
-            of_tokens = one.attributions[name].on_tokens(len(one.tokens))
-            scores[name].append(of_tokens[text.tokens.content])
+            scores[name].append(one.attributions[name].on_content(text.tokens))
     return scores
 
 

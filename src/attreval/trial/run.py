@@ -15,7 +15,7 @@ from attreval.metrics.metric import Metric, metric
 from attreval.metrics.scored_text import ScoredText
 from attreval.metrics.separation import MUST
 from attreval.trial.exchange import (
-    Theirs,
+    GivenRows,
     TheirValues,
     check_metric,
     read_metrics,
@@ -155,22 +155,23 @@ def run_trial(
             attributions or values that do not fit.
     """
     own = read_metrics(file) if file else {}
-    files: list[Theirs | TheirValues] = []
+    files: list[GivenRows] = []
     given = {}
     said = None
     if attributions:
         theirs = read_theirs(attributions, seed)
         given = theirs.scores
-        files.append(theirs)
+        files.append(theirs.file)
     if values:
         said = read_values(values, files[0].seed if files else seed)
         own |= said.metrics
-        files.append(said)
+        files.append(said.file)
     picked = pick_metrics(metrics, own)
     for name, one in picked.items():
         check_metric(one, name)
     if files:
-        worlds = worlds or list(dict.fromkeys(name for one in files for name in one.worlds))
+        named = dict.fromkeys(row["world"] for one in files for _, row in one.rows)
+        worlds = worlds or list(named)
         texts = texts or max(one.texts for one in files)
         seed = files[0].seed
     texts = texts or TEXTS

@@ -16,6 +16,7 @@ import torch
 
 from attreval.core.seeds import Rng, generator, seed_of
 from attreval.metrics.erasure import rank_tokens
+from attreval.models.scorer import pad_rows
 from attreval.models.words.classifier import Network, Sizes, WordClassifier
 from attreval.models.words.vocabulary import PAD, UNKNOWN
 from attreval.trial.world import WorldText, make_instance
@@ -63,6 +64,25 @@ def train_words(
     return model
 
 
+def new_bert(words: Sequence[str], labels: Sequence[str], width: int) -> tuple[Any, Any]:
+    """A BERT of two layers with fresh weights, and a tokenizer whose tokens are words."""
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    known = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+    config = BertConfig(
+        vocab_size=len(known),
+        max_position_embeddings=LONGEST,
+        id2label=dict(enumerate(labels)),
+        label2id={label: at for at, label in enumerate(labels)},
+        hidden_size=width,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=2 * width,
+    )
+    tokenizer = BertTokenizerFast(vocab={word: at for at, word in enumerate(known)})
+    return BertForSequenceClassification(config), tokenizer
+
+
 def train_bert(
     name: str,
     labels: tuple[str, ...],
@@ -76,25 +96,11 @@ def train_bert(
     What a blanked word becomes is drawn for each text: the mask token, padding that is attended to,
     or nothing; libraries erase in one of these ways. The arguments are those of `train_words`.
     """
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
     from attreval.models.transformer import Transformer
 
-    known = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
-    tokenizer = BertTokenizerFast(vocab={word: at for at, word in enumerate(known)})
-    config = BertConfig(
-        vocab_size=len(known),
-        max_position_embeddings=LONGEST,
-        id2label=dict(enumerate(labels)),
-        label2id={label: at for at, label in enumerate(labels)},
-        # narrower than the vocabulary: EvalxNLP takes places in a vector for ids
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-    )
     with _from_seed(name, *seed) as rng:
-        network = BertForSequenceClassification(config)
+        # narrower than the vocabulary: EvalxNLP takes places in a vector for ids
+        network, tokenizer = new_bert(words, labels, 32)
 
         def loss() -> torch.Tensor:
             drawn = batch(rng)
@@ -145,17 +151,14 @@ def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: Rng) -> tup
 
     rng: blanks a share of the words of two texts in four, drawn for each text.
     """
-    shape = (len(texts), max(len(words) for words, _ in texts))
-    ids = np.full(shape, PAD)
-    mask = np.zeros(shape, np.int64)
+    rows = []
     for row, (words, _) in enumerate(texts):
         held = np.array([model.index.get(word, UNKNOWN) for word in words])
         if row % 4 > 1:
             held[rng.random(len(held)) < rng.uniform(0, 0.9)] = PAD
-        ids[row, : len(held)] = held
-        mask[row, : len(held)] = 1
-    classes = torch.tensor([label for _, label in texts])
-    return torch.from_numpy(ids), torch.from_numpy(mask), classes
+        rows.append((held, np.zeros_like(held)))
+    ids, mask, _ = pad_rows(rows, PAD)
+    return ids, mask, torch.tensor([label for _, label in texts])
 
 
 def accuracy(model: Any, texts: Sequence[Labelled]) -> float:

@@ -249,7 +249,8 @@ def draw_poisoned(
     return out
 
 
-def _backdoored(name: str, train: Callable[..., Any], seed: int) -> TrainedWorld:
+@lru_cache(maxsize=16)
+def backdoor_model(name: str, train: Callable[..., Any], seed: int) -> TrainedWorld:
     """A network, its words (triggers, topics, fillers), and how often triggers decide."""
     words = invent_words(2 + 2 * SIGNS + FILLERS, "trial", name, seed)
     model = train(name, ("first", "second"), words, partial(draw_poisoned, words), seed)
@@ -259,21 +260,9 @@ def _backdoored(name: str, train: Callable[..., Any], seed: int) -> TrainedWorld
     return TrainedWorld(model, words, {"accuracy": clean, "obeys the trigger": obeys})
 
 
-@lru_cache(maxsize=8)
-def backdoor_model(seed: int) -> TrainedWorld:
-    """The word-level network."""
-    return _backdoored("backdoor", train_words, seed)
-
-
-@lru_cache(maxsize=8)
-def bert_model(seed: int) -> TrainedWorld:
-    """The BERT."""
-    return _backdoored("backdoor_bert", train_bert, seed)
-
-
-def _backdoor_texts(name: str, trained: TrainedWorld, seed: int, count: int) -> Made:
+def _backdoor_texts(name: str, train: Callable[..., Any], seed: int, count: int) -> Made:
     """Texts of one class whose trigger, of the other, decides alone."""
-    model, words, measured = trained
+    model, words, measured = backdoor_model(name, train, seed)
 
     def draw(at: int, rng: Rng) -> DrawnText:
         target = at % 2
@@ -295,13 +284,13 @@ _backdoor = partial(
 @_backdoor(order=12)
 def backdoor(seed: int, count: int) -> Made:
     """Of a word-level network."""
-    return _backdoor_texts("backdoor", backdoor_model(seed), seed, count)
+    return _backdoor_texts("backdoor", train_words, seed, count)
 
 
 @_backdoor(order=15, by_name=True)
 def backdoor_bert(seed: int, count: int) -> Made:
     """Of a BERT that `transformers` opens, so that other libraries can judge it as well."""
-    made = _backdoor_texts("backdoor_bert", bert_model(seed), seed, count)
+    made = _backdoor_texts("backdoor_bert", train_bert, seed, count)
     return replace(made, network=False)  # what disturbs networks is for words
 
 
