@@ -275,7 +275,10 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         names = sorted(set.intersection(*(set(run.index) for run in runs)))
         runs = [run.loc[names] for run in runs]
         rng = generator("agents learned", task, model)
-        counts = [draw_counts(rng, size, settings.draws) for size in (len(names), len(runs))]
+        counts = [
+            np.vstack([np.ones(size), draw_counts(rng, size, settings.draws)])
+            for size in (len(names), len(runs))
+        ]
         f1 = _drawn_f1(runs, "predicted", *counts)
         gain = _drawn_f1(runs, "planted", *counts) - f1
         reached = with_bounds(f1, settings.confidence)
@@ -297,9 +300,10 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
 def _drawn_f1(
     runs: Sequence[pd.DataFrame], column: str, texts: np.ndarray, of_runs: np.ndarray
 ) -> np.ndarray:
-    """(1 + draws,) macro F1 of a column's classes, mean over runs: as they are, and as drawn."""
-    texts = np.vstack([np.ones(texts.shape[1]), texts])
-    of_runs = np.vstack([np.ones(of_runs.shape[1]), of_runs])
+    """(1 + draws,) macro F1 of a column's classes, mean over runs: as they are, and as drawn.
+
+    texts, of_runs: how often each is there, once in the first row.
+    """
     scores = [weighted_f1(run[column].to_numpy(), run.label.to_numpy(), texts) for run in runs]
     return np.average(np.column_stack(scores), axis=1, weights=of_runs)
 
