@@ -416,7 +416,7 @@ def measure_leak(
         heads, or None.
     """
     found = {"instances": len(classes), "majority": majority_f1(classes)}
-    if few_classes(classes):
+    if (np.bincount(classes) > 1).sum() < 2:  # there is nothing to tell apart
         return found
     guessed = predict_class(places, classes)
     by_length = predict_class(places[:, :2], classes)
@@ -432,11 +432,6 @@ def measure_leak(
         one_hot = (heads[:, None] == np.unique(heads)).astype(float)
         found["head"] = agreement_f1(predict_class(one_hot, classes), classes)
     return found
-
-
-def few_classes(classes: np.ndarray) -> bool:
-    """Whether fewer than two classes have two texts, so that there is nothing to tell apart."""
-    return (np.bincount(classes) > 1).sum() < 2
 
 
 def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray:
