@@ -328,8 +328,8 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
     from compendium.papers.sun2024.explanations import HEAD_CHOICES
 
     profile = step.profile
-    symbols = agents[agents.form == "symbol"] if len(agents) else agents
-    gains = symbols.groupby([*RUN, "technique", "type"]).gain.mean() if len(symbols) else {}
+    symbols = agents[agents.form == "symbol"]
+    gains = symbols.groupby([*RUN, "technique", "type"]).gain.mean()
     for run in one_by_one(step, "measuring leaks", profile.explained_runs("diagnosis")):
         about = dict(zip(RUN, run, strict=True)) | {"kind": model_family(profile.models[run[1]])}
         for (technique, kind, choice), found in _leaks_of_run(step.results, profile, run):

@@ -147,7 +147,7 @@ def property_means(
     parts = []
     for name, asked in PROPERTIES.items():
         if name == "simulatability":
-            symbols = agents[agents.form == "symbol"] if len(agents) else agents
+            symbols = agents[agents.form == "symbol"]
             parts.append(_over_seeds(symbols, asked.measure).assign(property=name, chance=0.0))
             continue
         table = measured[asked.table]
