@@ -226,16 +226,8 @@ def table_5(step: Step) -> Iterator[tuple]:
         used = step.profile.training_of(step.profile.read_by(task), model)
         weights = spec.weights or f"{spec.architecture}, from scratch"
         ours = (weights, spec.max_length, used.batch_rows, used.learning_rate, used.epochs)
-        yield (
-            task,
-            model,
-            *ours,
-            name,
-            theirs.model,
-            theirs.batch_size,
-            theirs.lr_model,
-            theirs.epochs,
-        )
+        published = theirs[["model", "batch_size", "lr_model", "epochs"]]
+        yield task, model, *ours, name, *published
 
 
 def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
