@@ -98,7 +98,7 @@ def architecture_names(profile: Profile, task: str) -> dict[str, str]:
 def read_predictions(step: Step) -> pd.Series:
     """The predicted class of every explained instance, by task, model, seed and instance."""
     table = runs.read_shards(step, "instances", step.profile.explained_runs("pointing"))
-    return table.set_index(["task", "model", "seed", "instance"]).predicted
+    return table.set_index([*runs.RUN, "instance"]).predicted
 
 
 def pointing_accuracy(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
