@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from compendium.papers.common.contrasts import (
+    ContrastCell,
     best_of,
-    cross_fit,
     exchange_columns,
     least_of,
     means,
@@ -21,8 +21,9 @@ from compendium.papers.common.verdicts import untested
 def evaluated(values, of, draws, name):
     """(1 + draws,) a cross-fitted statistic of (texts, names) values."""
     texts = range(len(values))
-    sample = resample(texts, [0], draws, name).sample(texts, [0] * len(values))
-    return cross_fit(sample, values, of, True)
+    seeds = [0] * len(values)
+    sample = resample(texts, [0], draws, name).sample(texts, seeds)
+    return ContrastCell("", "", values, texts, seeds, of, chosen=True).evaluate(sample, values)
 
 
 def lead_of_best(fit, read):

@@ -135,17 +135,6 @@ def make_world(
     return MeansOfWorld(mean([one.weights for one in samples]), folds)
 
 
-def cross_fit(
-    sample: SampleWeights, values: np.ndarray, statistic: Statistic, chosen: bool
-) -> np.ndarray:
-    """(b,) values of a statistic of (n, p) values, its first that of the sample itself.
-
-    Of (j, n, p) values, as many null worlds: (j,). chosen: whether the statistic chooses anything,
-    and so is cross-fitted. A draw that leaves nothing in a fold says nothing of that fold.
-    """
-    return make_world([sample], lambda w: means(w[0], values), chosen).number(statistic, chosen)
-
-
 def best_of(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
     """(b,) what is read where the fit is highest, of (b, c) candidates; NaN is never chosen."""
     chosen = np.where(np.isnan(fit), -np.inf, fit).argmax(axis=1)
@@ -213,8 +202,13 @@ class ContrastCell:
     part: str = ""
 
     def evaluate(self, sample: SampleWeights, values: np.ndarray) -> np.ndarray:
-        """The statistic of these values in place of the cell's own."""
-        return cross_fit(sample, values, self.statistic, self.chosen)
+        """(b,) the statistic of (n, p) values in the place of its own, first of the sample itself.
+
+        Of (j, n, p) values, as many null worlds: (j,). A draw that leaves nothing in a fold says
+        nothing of that fold.
+        """
+        world = make_world([sample], lambda w: means(w[0], values), self.chosen)
+        return world.number(self.statistic, self.chosen)
 
     def as_printed(self) -> np.ndarray:
         """(1, ...) the statistic of values that are means already, as in a paper's table."""

@@ -159,7 +159,7 @@ def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterato
     is a task, family and paper; before: of so many `cells` those in at least SURE of whose columns
     the first is better; everywhere: whether all are.
     """
-    column = ["task", "model", "seed", "metric"]
+    column = [*RUN, "metric"]
     wide = judged(means).pivot(index=column, columns="method", values="mean").dropna(axis=1)
     about = wide.index.to_frame()
     about["family"] = about.model.map(lambda name: family_of(models[name]))

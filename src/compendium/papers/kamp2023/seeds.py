@@ -88,14 +88,14 @@ def _profiles_of(records: list[Attribution]) -> Profiles:
 def seeds_of_tasks(step: Step) -> Iterator[Study]:
     """The runs of every task that trains a model with several seeds."""
     asked = step.profile.explained_runs("agreement")
-    for (task, model), runs in groupby(asked, key=lambda run: run[:2]):
-        seeds = [seed for _, _, seed in runs]
+    for (task, model), of_model in groupby(asked, key=lambda run: run[:2]):
+        runs = list(of_model)
         found = []
-        for seed in seeds if len(seeds) > 1 else ():
-            loaded = load_attributions(step.results, step.profile, task, model, seed)
+        for run in runs if len(runs) > 1 else ():
+            loaded = load_attributions(step.results, step.profile, *run)
             records = [record for by_method in loaded.values() for record in by_method.values()]
-            accuracy = read_accuracy(step, task, model, seed).accuracy
-            found.append(SeedRun(seed, accuracy, _profiles_of(records)))
+            accuracy = read_accuracy(step, *run).accuracy
+            found.append(SeedRun(run[2], accuracy, _profiles_of(records)))
         if found:
             yield Study(task, model, found)
 

@@ -69,11 +69,9 @@ def table_2(apd: pd.DataFrame) -> pd.DataFrame:
     """
     ours = apd.sort_values(["task", "model", "apd"])
     ours = ours.assign(rank=ours.groupby(["task", "model"]).cumcount() + 1)
-    theirs = reported("kamp_table2_apd").sort_values("apd").reset_index(drop=True)
-    theirs = theirs.assign(rank=theirs.index + 1).rename(
-        columns={"run": "published_run", "apd": "published_apd"}
-    )
-    return ours.merge(theirs[["rank", "published_run", "published_apd"]], on="rank", how="left")
+    theirs = reported("kamp_table2_apd")[["run", "apd"]].sort_values("apd")
+    theirs = theirs.add_prefix("published_").assign(rank=range(1, len(theirs) + 1))
+    return ours.merge(theirs, on="rank", how="left")
 
 
 TASK = "esnli"
@@ -162,12 +160,8 @@ def annotation_table(step: Step) -> pd.DataFrame:
     al. (2023) notes of e-SNLI.
     """
     theirs = reported("kamp_dataset_stats").rename(columns={"value": "published"})
-    theirs = theirs.assign(task=TASK, quantity=theirs.quantity.map(QUANTITIES)).dropna(
-        subset="quantity"
-    )
-    return _ours(step).merge(
-        theirs[["task", "quantity", "published"]], on=["task", "quantity"], how="left"
-    )
+    theirs = theirs.assign(task=TASK, quantity=theirs.quantity.map(QUANTITIES))
+    return _ours(step).merge(theirs.drop(columns="source"), on=["task", "quantity"], how="left")
 
 
 @table_of("task quantity value")

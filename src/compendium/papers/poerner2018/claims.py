@@ -86,15 +86,6 @@ class MethodContrast:
         """Whether the hits of `better` are taken as they are."""
         return self.worse == NOTHING
 
-    def asks(self, task: str, architecture: str, metric: str) -> bool:
-        """Whether a column of Table 2 is one of those that the contrast names."""
-        games = None if self.games is None else self.games + self.less_games
-        return (
-            (self.tasks is None or task in self.tasks)
-            and (self.architectures is None or architecture in self.architectures)
-            and (games is None or metric in games)
-        )
-
 
 def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], list[int]]:
     """Where the two groups of a contrast, `better` and `worse`, stand among the methods."""
@@ -213,7 +204,14 @@ def make_cells(chosen: Sequence[Column], asked: MethodContrast) -> tuple[list[Co
 
 def columns_asked(columns: Iterable[Column], asked: MethodContrast) -> list[Column]:
     """Those that a contrast names."""
-    return [one for one in columns if asked.asks(one.task, one.architecture, one.metric)]
+    games = None if asked.games is None else asked.games + asked.less_games
+    return [
+        one
+        for one in columns
+        if (asked.tasks is None or one.task in asked.tasks)
+        and (asked.architectures is None or one.architecture in asked.architectures)
+        and (games is None or one.metric in games)
+    ]
 
 
 def _statistic(methods: Sequence[str], names: list[str], asked: MethodContrast) -> Statistic:

@@ -7,7 +7,7 @@ activations are linear (section 3.2), could hit different words.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, groupby
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -98,7 +98,7 @@ def architecture_names(profile: Profile, task: str) -> dict[str, str]:
 def read_predictions(step: Step) -> pd.Series:
     """The predicted class of every explained instance, by task, model, seed and instance."""
     table = runs.read_shards(step, "instances", step.profile.explained_runs("pointing"))
-    return table.set_index(["task", "model", "seed", "instance"]).predicted
+    return table.set_index([*runs.RUN, "instance"]).predicted
 
 
 def pointing_accuracy(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
@@ -381,11 +381,12 @@ def read_common(kept: pd.DataFrame) -> Iterator[WordsInCommon]:
 @table_of("task model seed share low high instances")
 def same_word_share(step: Step) -> Iterator[tuple]:
     """One row per run of the CNN: in which share of texts these two point at the same word."""
-    of_run: dict[Run, list[float]] = {}
-    for one in words_in_common(step):
-        if set(PAIR) <= set(one.methods):
-            share = one.shares[*map(one.methods.index, PAIR)]
-            of_run.setdefault(one.run, []).append(share)
-    for run, same in of_run.items():
-        found = mean_low_high(same, step.profile.bootstrap, "same word", *run)
-        yield *run, *found, len(same)
+    for run, texts in groupby(words_in_common(step), key=lambda one: one.run):
+        same = [
+            one.shares[*map(one.methods.index, PAIR)]
+            for one in texts
+            if set(PAIR) <= set(one.methods)
+        ]
+        if same:
+            found = mean_low_high(same, step.profile.bootstrap, "same word", *run)
+            yield *run, *found, len(same)

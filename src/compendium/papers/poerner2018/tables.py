@@ -82,10 +82,9 @@ def published_table_2() -> pd.DataFrame:
     right = np.where(about.metric.str.contains("!="), "wrong", "correct")
     metrics = about.metric.str.split(",").str[0].where(asked, about.experiment.str.split().str[-1])
     about = about.assign(metric=metrics, condition=np.where(asked, right, "all"))
-    order = {name: at for at, name in enumerate(dict.fromkeys(values.method))}
     joined = values.merge(sure, on=["method", "column"]).merge(about, on="column")
     joined = joined.assign(
-        confidence=joined.confidence.replace("-", ""), row=joined.method.map(order)
+        confidence=joined.confidence.replace("-", ""), row=pd.factorize(joined.method)[0]
     )
     return joined[[*CELL, "published", "confidence"]]
 

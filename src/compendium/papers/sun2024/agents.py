@@ -275,7 +275,10 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         names = sorted(set.intersection(*(set(run.index) for run in runs)))
         runs = [run.loc[names] for run in runs]
         rng = generator("agents learned", task, model)
-        counts = [draw_counts(rng, size, settings.draws) for size in (len(names), len(runs))]
+        counts = [
+            np.vstack([np.ones(size), draw_counts(rng, size, settings.draws)])
+            for size in (len(names), len(runs))
+        ]
         f1 = _drawn_f1(runs, "predicted", *counts)
         gain = _drawn_f1(runs, "planted", *counts) - f1
         reached = with_bounds(f1, settings.confidence)
@@ -297,9 +300,10 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
 def _drawn_f1(
     runs: Sequence[pd.DataFrame], column: str, texts: np.ndarray, of_runs: np.ndarray
 ) -> np.ndarray:
-    """(1 + draws,) macro F1 of a column's classes, mean over runs: as they are, and as drawn."""
-    texts = np.vstack([np.ones(texts.shape[1]), texts])
-    of_runs = np.vstack([np.ones(of_runs.shape[1]), of_runs])
+    """(1 + draws,) macro F1 of a column's classes, mean over runs: as they are, and as drawn.
+
+    texts, of_runs: how often each is there, once in the first row.
+    """
     scores = [weighted_f1(run[column].to_numpy(), run.label.to_numpy(), texts) for run in runs]
     return np.average(np.column_stack(scores), axis=1, weights=of_runs)
 
@@ -324,8 +328,8 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
     from compendium.papers.sun2024.explanations import HEAD_CHOICES
 
     profile = step.profile
-    symbols = agents[agents.form == "symbol"] if len(agents) else agents
-    gains = symbols.groupby([*RUN, "technique", "type"]).gain.mean() if len(symbols) else {}
+    symbols = agents[agents.form == "symbol"]
+    gains = symbols.groupby([*RUN, "technique", "type"]).gain.mean()
     for run in one_by_one(step, "measuring leaks", profile.explained_runs("diagnosis")):
         about = dict(zip(RUN, run, strict=True)) | {"kind": model_family(profile.models[run[1]])}
         for (technique, kind, choice), found in _leaks_of_run(step.results, profile, run):
@@ -412,7 +416,7 @@ def measure_leak(
         heads, or None.
     """
     found = {"instances": len(classes), "majority": majority_f1(classes)}
-    if few_classes(classes):
+    if (np.bincount(classes) > 1).sum() < 2:  # there is nothing to tell apart
         return found
     guessed = predict_class(places, classes)
     by_length = predict_class(places[:, :2], classes)
@@ -428,11 +432,6 @@ def measure_leak(
         one_hot = (heads[:, None] == np.unique(heads)).astype(float)
         found["head"] = agreement_f1(predict_class(one_hot, classes), classes)
     return found
-
-
-def few_classes(classes: np.ndarray) -> bool:
-    """Whether fewer than two classes have two texts, so that there is nothing to tell apart."""
-    return (np.bincount(classes) > 1).sum() < 2
 
 
 def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray:

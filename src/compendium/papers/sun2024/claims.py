@@ -34,7 +34,7 @@ from compendium.papers.sun2024.tables import (
     KEYS,
     NO_FORM,
     PERCENT,
-    families,
+    model_family,
     published_cells,
 )
 from compendium.workflow.step import Step
@@ -87,7 +87,7 @@ def contrast_values(step: Step, properties: Properties, predictions: pd.DataFram
         found["simulatability"] = _with_chance(correct[~uninformed], correct[uninformed], "agent")
     parts = [part.assign(property=name) for name, part in found.items()]
     values = pd.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
-    kind = values.model.map(families(step.profile.models))
+    kind = values.model.map(lambda name: model_family(step.profile.models[name]))
     return values.assign(form=values.form.fillna(NO_FORM), agent=values.agent.fillna(0), kind=kind)
 
 

@@ -1,6 +1,6 @@
 """Tables 1-12 of Sun et al. (2024) and the values of their Figure 2, ours beside the published."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -71,11 +71,6 @@ def model_family(spec: ModelSpec) -> str:
     """
     paired = spec.architecture == "encoder_decoder" or "bart" in (spec.weights or "").lower()
     return "encoder-decoder" if paired else "encoder"
-
-
-def families(models: Mapping[str, ModelSpec]) -> dict[str, str]:
-    """The family of each of these models. models: name -> config.ModelSpec."""
-    return {name: model_family(spec) for name, spec in models.items()}
 
 
 def of_agents(step: Step, name: str) -> pd.DataFrame:
@@ -152,7 +147,7 @@ def property_means(
     parts = []
     for name, asked in PROPERTIES.items():
         if name == "simulatability":
-            symbols = agents[agents.form == "symbol"] if len(agents) else agents
+            symbols = agents[agents.form == "symbol"]
             parts.append(_over_seeds(symbols, asked.measure).assign(property=name, chance=0.0))
             continue
         table = measured[asked.table]
@@ -165,7 +160,7 @@ def property_means(
             real.assign(property=name, chance=[_chance(name, key, chance) for key in real.index])
         )
     out = pd.concat([part.reset_index() for part in parts if len(part)], ignore_index=True)
-    out = out.assign(kind=out.model.map(families(models)))
+    out = out.assign(kind=out.model.map(lambda name: model_family(models[name])))
     return out[[*KEYS, "property", "value", "low", "high", "chance", "kind"]]
 
 

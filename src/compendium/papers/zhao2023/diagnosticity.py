@@ -367,13 +367,12 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
 
 
 def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Means of cells (task, method, and a column a measure) over the other key, with mean and sd of
+    """Means of cells (task, method, and a column a metric) over the other key, with mean and sd of
     the means below.
 
     by: `method` gives Table 2 of the paper, `task` Table 3. The sd is that of the means themselves
     (population), as in the paper. Index: the values of `by`, then `average` and `sd`.
     """
-    measures = [name for name in cells if name not in ("task", "method")]
-    means = cells.groupby(by, sort=False)[measures].mean()
+    means = cells.groupby(by, sort=False)[list(FAITHFULNESS)].mean()
     bottom = pd.DataFrame({"average": means.mean(), "sd": means.std(ddof=0)}).T
     return pd.concat([means, bottom]).rename_axis(by)

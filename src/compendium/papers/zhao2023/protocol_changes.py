@@ -44,10 +44,11 @@ def changes_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
     high: of the change of each metric. texts, least: of all tasks, and of the smallest. Empty where
         the profile has no control instances.
     """
-    changes = [
-        change for task in step.profile.tasks for change in list_changes(step.profile, task).items()
-    ]
-    titles = {name: change.title for name, change in changes}
+    titles = {
+        name: change.title
+        for task in step.profile.tasks
+        for name, change in list_changes(step.profile, task).items()
+    }
     base = pairs[pairs.setting == "control"]
     changed = pairs[pairs.setting.isin(set(titles) - {"control"})]
     for setting, part in changed.groupby("setting", sort=False):

@@ -16,7 +16,13 @@ from attreval.metrics import FAITHFULNESS, METRICS
 from compendium import corpora
 from compendium.config import Run
 from compendium.papers.common.coloured_text import ColouredText
-from compendium.papers.common.runs import RUN, PrintedText, load_printed, reported
+from compendium.papers.common.runs import (
+    RUN,
+    PrintedText,
+    load_printed,
+    read_accuracy,
+    reported,
+)
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.zhao2023.diagnosticity import diagnosticity_cells, diagnosticity_summary
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, erase_printed, random_scores
@@ -110,32 +116,24 @@ def _trained(
 def table_1(step: Step) -> Iterator[dict]:
     """Data and models: a row a task and model, with its F1 beside the published."""
     profile = step.profile
-    seeds = (
-        pd.DataFrame(profile.explained_runs("faithfulness"), columns=RUN)
-        .groupby(["task", "model"])
-        .seed
-    )
     for task, model, name, theirs in _trained(step, reported("zhao_table1_data")):
-        trained = ("accuracy", "02_train", profile.read_by(task), model)
-        tables = [
-            step.results.read_table(*trained, seed) for seed in seeds.get_group((task, model))
-        ]
-        scores = pd.concat(tables)
-        f1 = 100 * scores.macro_f1
+        seeds = profile.task_of(task, model).seeds
+        scores = [read_accuracy(step, task, model, seed) for seed in seeds]
+        f1 = 100 * np.array([one.macro_f1 for one in scores])
         words = pq.read_table(
             corpora.table_path(task), columns=["words"], filters=[("split", "=", "test")]
         )["words"]
         yield {
             "task": task,
             "model": model,
-            "train_rows": scores.train_rows.iloc[0],
-            "test_rows": scores.test_rows.iloc[0],
+            "train_rows": scores[0].train_rows,
+            "test_rows": scores[0].test_rows,
             "explained": profile.rows_explained(task, model),
             "words_mean": pc.mean(pc.list_value_length(words)).as_py(),
             "classes": len(corpora.TASKS[task].labels),
             "f1": f1.mean(),
-            "f1_sd": f1.std(ddof=0),
-            "seeds": len(tables),
+            "f1_sd": f1.std(),
+            "seeds": len(seeds),
             "dataset": name,
             "published_f1": theirs.f1_mean,
             "published_words": theirs.avg_len_words,
@@ -228,16 +226,8 @@ def table_5(step: Step) -> Iterator[tuple]:
         used = step.profile.training_of(step.profile.read_by(task), model)
         weights = spec.weights or f"{spec.architecture}, from scratch"
         ours = (weights, spec.max_length, used.batch_rows, used.learning_rate, used.epochs)
-        yield (
-            task,
-            model,
-            *ours,
-            name,
-            theirs.model,
-            theirs.batch_size,
-            theirs.lr_model,
-            theirs.epochs,
-        )
+        published = theirs[["model", "batch_size", "lr_model", "epochs"]]
+        yield task, model, *ours, name, *published
 
 
 def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
