@@ -95,6 +95,16 @@ def test_a_task_without_agents_costs_less(smoke):
     assert costs[0] > costs[1] == 0
 
 
+def test_the_agents_that_are_shown_nothing_and_a_planted_explanation_are_counted(smoke):
+    agents = smoke.diagnosis.agents.changed(techniques=["shapley"], types=["token"], seeds=[1, 2])
+    works = []
+    for forms in ([], ["symbol"], ["symbol", "text"]):
+        diagnosis = smoke.diagnosis.changed(agents=agents.changed(forms=forms))
+        given = smoke.changed(diagnosis=diagnosis)
+        works.append(Pair(given, "snli", "tiny", plan.Speed(None, "")).agents().seconds)
+    assert np.allclose(works, [works[0], 2 * works[0], 3 * works[0]])  # 2, 2 + 2 and 2 + 2 * 2
+
+
 def test_lengths_are_of_the_table_where_it_is_at_hand(monkeypatch, tmp_path):
     (tmp_path / "t.parquet").touch()
     monkeypatch.setattr(corpora, "table_path", lambda task: tmp_path / "t.parquet")

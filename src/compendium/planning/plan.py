@@ -340,16 +340,16 @@ class Pair:
         return own
 
     def agents(self) -> Work:
-        """A training for each condition and seed, and one without explanations.
+        """A training for each condition and seed; without explanations, and with planted ones, too.
 
-        Explanations make texts about twice as long.
+        Explanations make texts about twice as long, but for the planted: a single unit is shown.
         """
         spec = self.profile.diagnosis.agents
         training = self.profile.training_of(self.profile.read_by(self.task), self.model)
         training = training.changed(**spec.training)
         train, dev, test = spec.split
         rows = (train * spec.rows, dev * spec.rows, test * spec.rows)
-        conditions = 1 + 2 * len(spec.techniques) * len(spec.types) * len(spec.forms)
+        conditions = 2 + 2 * len(spec.techniques) * len(spec.types) * len(spec.forms)
         times = conditions * len(spec.seeds) if spec.rows_of(self.task) else 0
         return Work("").plus(self.trained(rows, training), times)
 
