@@ -15,11 +15,10 @@ from itertools import chain
 import numpy as np
 
 from attreval.methods import METHODS, TECHNIQUES
-from attreval.methods.method import FAMILIES, Budget
+from attreval.methods.method import Budget
 from attreval.metrics.normalised_aopc import EXACT
 from compendium import corpora
 from compendium.config import Profile, TrainingSpec
-from compendium.config.sections import FAMILY
 from compendium.planning.speed import BATCH_TOKENS, GRADIENT, Speed, shape_of, start_seconds
 from compendium.workflow.step import set_threads
 from compendium.workflow.steps import STEPS, Graph
@@ -228,8 +227,8 @@ class Pair:
 
     @property
     def family(self) -> str:
-        """One of FAMILIES."""
-        return FAMILY.get(self.profile.models[self.model].architecture, FAMILIES[0])
+        """One of methods.method.FAMILIES."""
+        return self.profile.models[self.model].family
 
     def applying(self, methods: Iterable[str]) -> list[str]:
         return [name for name in methods if self.family in METHODS[name].families]
