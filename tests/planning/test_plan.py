@@ -24,7 +24,7 @@ def smoke(monkeypatch, tmp_path):
     monkeypatch.setattr(corpora, "table_path", lambda task: tmp_path / task)
     monkeypatch.setattr(plan, "start_seconds", lambda: 2.0)
     even = SimpleNamespace(
-        seconds=lambda length, rows=None: RATE, memory=lambda trains, tokens: 1.0
+        seconds=lambda length, rows=None: RATE, memory=lambda trains, tokens: 1.0, depth=2
     )
     monkeypatch.setattr(plan, "Speed", lambda spec, device: even)
     plan.mean_words.cache_clear()

@@ -19,7 +19,7 @@ from attreval.methods.method import Budget
 from attreval.metrics.normalised_aopc import EXACT
 from compendium import corpora
 from compendium.config import Profile, TrainingSpec
-from compendium.planning.speed import BATCH_TOKENS, GRADIENT, Speed, shape_of, start_seconds
+from compendium.planning.speed import BATCH_TOKENS, GRADIENT, Speed, start_seconds
 from compendium.workflow.step import set_threads
 from compendium.workflow.steps import STEPS, Graph
 
@@ -254,14 +254,11 @@ class Pair:
     def explained(self, texts: float, methods: Iterable[str], budget: Budget) -> Work:
         """Texts that are predicted, and explained by those of some methods that apply."""
         length, content = self.lengths()
-        layers = 1
-        if self.family == "transformer":
-            layers, _, _ = shape_of(self.profile.models[self.model])
         budget = settled(budget)
         evaluations = 1.0
         gradients = 0.0
         for method in (METHODS[name] for name in self.applying(methods)):
-            cost = method.cost(length, content, budget, layers)
+            cost = method.cost(length, content, budget, self.speed.depth)
             evaluations += cost
             if method.kind in ("gradient", "propagation"):
                 gradients += cost
