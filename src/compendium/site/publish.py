@@ -25,6 +25,7 @@ from compendium.site.quotes import (
     written,
 )
 from compendium.workflow.manifest import describe_steps, make_manifest
+from compendium.workflow.run_snakemake import find_incomplete
 from compendium.workflow.steps import expected_steps
 
 NO_TEXT = (
@@ -144,14 +145,10 @@ def _copy_clean(
 
 def missing_steps(profile: Profile, run: Results) -> list[str]:
     """Steps of a whole run whose record, executed notebook or files are not there."""
-
-    def is_whole(step: str) -> bool:
-        if not (run.record(step).exists() and run.executed(step).exists()):
-            return False
-        files = project.read_json(run.record(step))["files"]
-        return all((run.root / name).exists() for name in files)
-
-    return [step for step in expected_steps(profile) if not is_whole(step)]
+    incomplete = find_incomplete(run, discard=False)
+    whole = {record["step"] for record in run.records()}.difference(incomplete)
+    steps = expected_steps(profile)
+    return [step for step in steps if step not in whole or not run.executed(step).exists()]
 
 
 def _say_made(steps: Mapping[str, dict]) -> str:
