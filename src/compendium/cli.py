@@ -320,7 +320,7 @@ def doctor() -> None:
     if folder and Path(folder).is_dir():
         read = "read from there"
     tables = [task for task in corpora.TASKS if corpora.table_path(task).exists()]
-    ran = [p for p in config.profiles() if (project.results(p).root / "manifest.json").exists()]
+    ran = [p for p in config.profiles() if project.results(p).facts()]
     found = [
         (
             "python",

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 from nbformat import NotebookNode, v4
@@ -65,7 +64,7 @@ def draw_cards(variables: Mapping[str, str], folder: Path) -> list[Path]:
 
     variables: the texts of numbers by dotted key, of which paper/cards.yml names shares.
     """
-    cards = yaml.safe_load((project.home() / "paper" / "cards.yml").read_text(encoding="utf-8"))
+    cards = project.read_yaml(project.home() / "paper" / "cards.yml")
     paths = []
     for judge, bars in cards.items():
         title = bars.pop("title")

@@ -100,7 +100,7 @@ def _replace_steps(
     manifest = project.read_json(make_manifest(settings.name)) | {"left_out": [], "steps": {}}
     if place.root.exists():
         shutil.copytree(place.root, folder, dirs_exist_ok=True)
-        manifest = project.read_json(folder / "manifest.json")
+        manifest = place.facts()
     # a line on what is left out begins as `table 08_joint_...`, or `08_joint, cell 2`
     known = sorted({*manifest["steps"], *records}, key=len, reverse=True)
     owner = re.compile(rf"(?:table |figure )?({'|'.join(map(re.escape, known))})[_,]")
