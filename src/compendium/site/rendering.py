@@ -22,7 +22,7 @@ import attreval
 from attreval.core.tables import write_text
 from compendium import project
 from compendium.explorer.page import PAGE, write_page
-from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
+from compendium.papers.common.claims import read_claims
 from compendium.papers.common.verdicts import Verdict
 from compendium.project import Results, replace_folder
 from compendium.site.beside import parts_markdown, parts_table, read_cells
@@ -40,7 +40,7 @@ from compendium.site.pictures import (
     draw_cards,
     draw_scorecards,
     draw_table,
-    has_claims,
+    judged_claims,
     say_no_figure,
     time_to_accuracy,
 )
@@ -237,9 +237,7 @@ def _read_variables(
 
 def _second_reading(tables: Path) -> str:
     """What a second reader objects to in claims, and what our numbers rest on."""
-    basis = pd.Series()
-    if has_claims(tables):
-        basis = scorecard(tables).set_index("claim").basis.dropna()
+    basis = judged_claims(tables).set_index("claim").basis.dropna()
     rows = [
         [one.statement, one.objection, basis.get(one.id, "not tested")]
         for one in read_claims()
@@ -307,7 +305,7 @@ def _count_verdicts(tables: Path) -> dict[str, str]:
 
     alone: tested on one model, trained once.
     """
-    found = scorecard(tables, checks=False) if has_claims(tables) else pd.DataFrame(columns=COLUMNS)
+    found = judged_claims(tables, checks=False)
     counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in Verdict}
     alone = (found.models == 1) & (found.seeds == 1)
     counts["alone"] = (alone & (found.verdict != Verdict.UNTESTABLE)).sum()
