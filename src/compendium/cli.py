@@ -48,8 +48,6 @@ def fetch_command(
         for model in settings.models.values():
             named = (model.weights, model.tokenizer, model.start, model.embeddings)
             names += [name for name in named if name in corpora.WEIGHTS]
-    tasks = list(dict.fromkeys(tasks))
-    names = list(dict.fromkeys(names))
     corpora.fetch_tasks(tasks, names, say=lambda text: say_line(text, sys.stdout))
     write_stamps(tasks, names)
 
@@ -115,11 +113,11 @@ def notebook(
 
     if os.environ.get("ATTREVAL_IN_WORKFLOW"):
         end_with_parent()
-    pairs = [text.partition("=") for text in parameter or []]
-    if wrong := [name for name, equals, _ in pairs if not equals]:
-        raise ValueError(f"a parameter is given as name=value; got {wrong[0]!r}")
     given = {}
-    for key, _, value in pairs:
+    for text in parameter or []:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"a parameter is given as name=value; got {text!r}")
         try:
             given[key] = yaml.safe_load(value)
         except yaml.YAMLError:
@@ -320,7 +318,7 @@ def doctor() -> None:
     if folder and Path(folder).is_dir():
         read = "read from there"
     tables = [task for task in corpora.TASKS if corpora.table_path(task).exists()]
-    ran = [p for p in config.profiles() if (project.results(p).root / "manifest.json").exists()]
+    ran = [p for p in config.profiles() if project.results(p).facts()]
     found = [
         (
             "python",

@@ -24,7 +24,7 @@ def smoke(monkeypatch, tmp_path):
     monkeypatch.setattr(corpora, "table_path", lambda task: tmp_path / task)
     monkeypatch.setattr(plan, "start_seconds", lambda: 2.0)
     even = SimpleNamespace(
-        seconds=lambda length, rows=None: RATE, memory=lambda trains, tokens: 1.0
+        seconds=lambda length, rows=None: RATE, memory=lambda trains, tokens: 1.0, depth=2
     )
     monkeypatch.setattr(plan, "Speed", lambda spec, device: even)
     plan.mean_words.cache_clear()
@@ -93,6 +93,16 @@ def test_a_task_without_agents_costs_less(smoke):
         Pair(one, "snli", "tiny", plan.Speed(None, "")).agents().seconds for one in (smoke, without)
     ]
     assert costs[0] > costs[1] == 0
+
+
+def test_the_agents_that_are_shown_nothing_and_a_planted_explanation_are_counted(smoke):
+    agents = smoke.diagnosis.agents.changed(techniques=["shapley"], types=["token"], seeds=[1, 2])
+    works = []
+    for forms in ([], ["symbol"], ["symbol", "text"]):
+        diagnosis = smoke.diagnosis.changed(agents=agents.changed(forms=forms))
+        given = smoke.changed(diagnosis=diagnosis)
+        works.append(Pair(given, "snli", "tiny", plan.Speed(None, "")).agents().seconds)
+    assert np.allclose(works, [works[0], 2 * works[0], 3 * works[0]])  # 2, 2 + 2 and 2 + 2 * 2
 
 
 def test_lengths_are_of_the_table_where_it_is_at_hand(monkeypatch, tmp_path):

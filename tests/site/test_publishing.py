@@ -337,6 +337,31 @@ def test_a_step_of_a_run_that_is_not_committed_comes_alone(home):
     assert list(json.loads((place / "manifest.json").read_text())["steps"]) == ["08_joint"]
 
 
+def test_what_the_profile_has_no_more_goes_when_a_step_is_committed(home):
+    run = project.results("quick")
+    shards = [f"03_explain-snli-small-s1-{shard}" for shard in range(3)]
+    png = base64.b64encode(draw("who knows")[0]).decode()
+    for name in shards:
+        nbformat.write(notebook(shown(image_png=png)), run.executed(name))
+        write_csv(run.tables / f"{name}_shares.csv", pd.DataFrame([{"n": 1}]))
+        facts = json.loads(run.record(shards[0]).read_text())
+        write_json(run.record(name), facts | {"step": name, "files": [f"tables/{name}_shares.csv"]})
+    place = publish_run("quick")
+    assert all(len([*place.rglob(f"{name}*")]) == 2 for name in shards)
+    profile = home / "config" / "quick.yaml"
+    sst2 = PROFILE["tasks"]["snli"] | {"optional": True, "examples": []}
+    profile.write_text(yaml.safe_dump(PROFILE | {"tasks": PROFILE["tasks"] | {"sst2": sst2}}))
+    publish_run("quick", ["08_joint"])  # a profile that is without a task cannot tell
+    assert all(len([*place.rglob(f"{name}*")]) == 2 for name in shards)
+    profile.write_text(yaml.safe_dump(PROFILE))
+    publish_run("quick", ["08_joint"])
+    assert [len([*place.rglob(f"{name}*")]) for name in shards] == [2, 0, 0]
+    manifest = json.loads((place / "manifest.json").read_text())
+    assert sorted(manifest["steps"]) == sorted(expected_steps(config.load_profile("quick")))
+    said = [line for line in manifest["left_out"] if line.startswith("03_explain")]
+    assert said == [f"{shards[0]}, cell 2, output 1: its picture"]
+
+
 def test_which_tables_are_committed(home):
     """Not those that quote a text, or have a row for each single text, or are too large."""
     tables = project.results("quick").tables

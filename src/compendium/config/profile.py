@@ -22,7 +22,6 @@ from compendium.config.own import (
     class_names,
 )
 from compendium.config.sections import (
-    FAMILY,
     ROWS,
     BootstrapSpec,
     ExplainSpec,
@@ -352,7 +351,7 @@ def check_judges(profile: Profile, task: str) -> None:
     explain = profile.explaining_of(task)
     for model in profile.tasks[task].models:
         used = profile.task_of(task, model)
-        family = FAMILY.get(profile.models[model].architecture, "transformer")
+        family = profile.models[model].family
         if used.explain_rows and set(used.judges) - {"diagnosis"}:
             for judge in used.judges:
                 if judge in OF_THE_PREDICTED and explain.target != "predicted":

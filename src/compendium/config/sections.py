@@ -69,11 +69,16 @@ class ModelSpec(Section):
     same_as: str | None = None
     erase: Literal["mask", "pad", "mean"] | None = None
 
+    @property
+    def family(self) -> str:
+        """One of methods.method.FAMILIES."""
+        return FAMILY.get(self.architecture, "transformer")
+
     @model_validator(mode="after")
     def one_origin(self) -> Self:
         if self.same_as:
             return self
-        if self.architecture not in ("transformer", "encoder_decoder"):
+        if self.family != "transformer":
             alien = ("weights", "layers", "heads", "start", "position_start")
             given = [name for name in alien if getattr(self, name) is not None]
             if given or self.hidden is None:

@@ -99,8 +99,7 @@ def gather_page(results: Results, everything: bool = True) -> dict:
     The settings are those that the manifest says the results were made with; what has no place in
     today's schema is passed over, since a setting may have been renamed since.
     """
-    manifest = results.root / "manifest.json"
-    facts = project.read_json(manifest) if manifest.exists() else {}
+    facts = results.facts()
     about = {
         "profile": str(facts.get("profile") or results.root.name),
         "attreval": str(facts.get("attreval") or ""),

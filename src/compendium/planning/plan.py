@@ -15,12 +15,11 @@ from itertools import chain
 import numpy as np
 
 from attreval.methods import METHODS, TECHNIQUES
-from attreval.methods.method import FAMILIES, Budget
+from attreval.methods.method import Budget
 from attreval.metrics.normalised_aopc import EXACT
 from compendium import corpora
 from compendium.config import Profile, TrainingSpec
-from compendium.config.sections import FAMILY
-from compendium.planning.speed import BATCH_TOKENS, GRADIENT, Speed, shape_of, start_seconds
+from compendium.planning.speed import BATCH_TOKENS, GRADIENT, Speed, start_seconds
 from compendium.workflow.step import set_threads
 from compendium.workflow.steps import STEPS, Graph
 
@@ -228,8 +227,8 @@ class Pair:
 
     @property
     def family(self) -> str:
-        """One of FAMILIES."""
-        return FAMILY.get(self.profile.models[self.model].architecture, FAMILIES[0])
+        """One of methods.method.FAMILIES."""
+        return self.profile.models[self.model].family
 
     def applying(self, methods: Iterable[str]) -> list[str]:
         return [name for name in methods if self.family in METHODS[name].families]
@@ -255,14 +254,11 @@ class Pair:
     def explained(self, texts: float, methods: Iterable[str], budget: Budget) -> Work:
         """Texts that are predicted, and explained by those of some methods that apply."""
         length, content = self.lengths()
-        layers = 1
-        if self.family == "transformer":
-            layers, _, _ = shape_of(self.profile.models[self.model])
         budget = settled(budget)
         evaluations = 1.0
         gradients = 0.0
         for method in (METHODS[name] for name in self.applying(methods)):
-            cost = method.cost(length, content, budget, layers)
+            cost = method.cost(length, content, budget, self.speed.depth)
             evaluations += cost
             if method.kind in ("gradient", "propagation"):
                 gradients += cost
@@ -340,16 +336,16 @@ class Pair:
         return own
 
     def agents(self) -> Work:
-        """A training for each condition and seed, and one without explanations.
+        """A training for each condition and seed; without explanations, and with planted ones, too.
 
-        Explanations make texts about twice as long.
+        Explanations make texts about twice as long, but for the planted: a single unit is shown.
         """
         spec = self.profile.diagnosis.agents
         training = self.profile.training_of(self.profile.read_by(self.task), self.model)
         training = training.changed(**spec.training)
         train, dev, test = spec.split
         rows = (train * spec.rows, dev * spec.rows, test * spec.rows)
-        conditions = 1 + 2 * len(spec.techniques) * len(spec.types) * len(spec.forms)
+        conditions = 2 + 2 * len(spec.techniques) * len(spec.types) * len(spec.forms)
         times = conditions * len(spec.seeds) if spec.rows_of(self.task) else 0
         return Work("").plus(self.trained(rows, training), times)
 

@@ -67,7 +67,7 @@ class _Tokenizer(SimpleNamespace):
 def build_random(spec: ModelSpec) -> torch.nn.Module:
     """A network of a model's shape, of two classes, with random weights."""
     layers, hidden, heads = shape_of(spec)
-    if spec.architecture not in ("transformer", "encoder_decoder"):
+    if spec.family != "transformer":
         size = spec.embedding_size
         sizes = Sizes(spec.architecture, 1000, 2, size, hidden, spec.bidirectional, spec.kernel)
         return freeze(Network(replace(sizes, gate=spec.gate, order=spec.order)))
@@ -93,7 +93,7 @@ class Speed:
 
     def __init__(self, spec: ModelSpec, device: str = "auto"):
         self.spec = spec
-        self.words = spec.architecture not in ("transformer", "encoder_decoder")
+        self.words = spec.family != "transformer"
         self.depth, self.width, _ = shape_of(spec)
         self.network = build_random(spec).to(pick_device(device))
         self.weights = sum(p.numel() for p in self.network.parameters())

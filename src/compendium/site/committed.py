@@ -15,9 +15,8 @@ import pandas as pd
 
 from attreval.core.tables import write_text, write_whole
 from compendium import project
-from compendium.papers.common.claims import scorecard
 from compendium.project import Results, step_name
-from compendium.site.pictures import SHOWS_TEXT, has_claims, say_no_figure
+from compendium.site.pictures import SHOWS_TEXT, judged_claims, say_no_figure
 from compendium.site.quotes import outputs_of
 from compendium.site.tables import html_with_titles
 from compendium.workflow.parameters import NOTEBOOKS
@@ -76,9 +75,10 @@ def read_elsewhere(run: Results) -> list[dict]:
 
 def claims_json(tables: Path) -> str:
     """Every claim with its verdict, as `attreval claims --json` prints it; none of controls."""
-    if not has_claims(tables):
+    claims = judged_claims(tables)
+    if claims.empty:
         return "[]\n"
-    return scorecard(tables).to_json(orient="records", indent=1, force_ascii=False) + "\n"
+    return claims.to_json(orient="records", indent=1, force_ascii=False) + "\n"
 
 
 def link_line(notebook: str, start: Path) -> str:

@@ -108,7 +108,7 @@ def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
     """Which run judges which papers, with its commit, date and time."""
     said = []
     for profile in dict.fromkeys(main.values()):
-        facts = project.read_json(runs[profile].root / "manifest.json")
+        facts = runs[profile].facts()
         made = f"published at commit `{facts['commit']}`, {facts['date']}"
         papers = [PAPERS[paper] for paper in main if main[paper] == profile]
         said.append(
@@ -171,7 +171,7 @@ def _measured(row: dict) -> tuple[str, str, str, str]:
 
 def _made_by(run: Results, profile: str, judging: StepKind) -> list[str]:
     """Command, minutes, and notebook with the heading of the cell, of all claims of a paper."""
-    facts = project.read_json(run.root / "manifest.json")
+    facts = run.facts()
     notebook = judging.notebook
     minutes = "–"
     if notebook in facts["steps"]:

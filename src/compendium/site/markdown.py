@@ -76,7 +76,7 @@ def pipe_rows(rows: Iterable[Iterable[str]]) -> str:
 
 def fence(body: str, attributes: str) -> str:
     """A fenced block whose fence is longer than any run of backticks in it."""
-    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", body)), default=0))
+    ticks = "`" + max(["``", *re.findall("`+", body)], key=len)
     return f"{ticks}{{{attributes}}}\n{body}\n{ticks}"
 
 
@@ -165,10 +165,10 @@ def outputs_markdown(
     for output in cell.outputs:
         if output.output_type == "stream":
             if streams:
-                blocks.append(_text_block(output.text, f"output {output.name}"))
+                blocks.append(_text_block(output.text, f".output .{output.name}"))
             continue
         if output.output_type == "error":
-            blocks.append(_text_block("\n".join(output.traceback), "output error"))
+            blocks.append(_text_block("\n".join(output.traceback), ".output .error"))
             continue
         data = output.data
         if kind := next((kind for kind in PICTURES if kind in data), None):
@@ -184,7 +184,7 @@ def outputs_markdown(
         elif "text/markdown" in data:
             blocks.append("".join(data["text/markdown"]))
         elif "text/plain" in data:
-            blocks.append(_text_block("".join(data["text/plain"]), "output"))
+            blocks.append(_text_block("".join(data["text/plain"]), ".output"))
     return "\n\n".join(blocks)
 
 
@@ -193,19 +193,18 @@ def _text_block(text: str, classes: str) -> str:
     plain = ANSI.sub("", "".join(text))
     lines = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in plain.split("\n")]
     body = CONTROL.sub("\ufffd", "\n".join(lines).strip("\n"))
-    return fence(body, " ".join(f".{name}" for name in classes.split())) if body.strip() else ""
+    return fence(body, classes) if body.strip() else ""
 
 
 def notebook_markdown(notebook: Notebook, folder: str, assets: dict[str, bytes]) -> str:
     """A notebook as Markdown without title and option lines."""
     blocks = []
-    titled = False
+    titled = 0
     for cell in notebook.cells:
         if cell.kind == "markdown":
             source = cell.source
-            if not titled and re.search(r"^#\s+", source, re.M):
-                source = re.sub(r"^#\s+.*$", "", source, count=1, flags=re.M)
-                titled = True
+            if not titled:
+                source, titled = re.subn(r"^#\s+.*$", "", source, count=1, flags=re.M)
             blocks.append(source)
             continue
         code = fence(cell.source, ".python") if cell.source else ""

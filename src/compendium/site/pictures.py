@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 from nbformat import NotebookNode, v4
@@ -16,7 +15,7 @@ from nbformat import NotebookNode, v4
 from attreval.core.tables import read_csv
 from attreval.metrics import METRICS
 from compendium import project
-from compendium.papers.common.claims import read_claims, scorecard
+from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
 from compendium.papers.common.scorecard import PAPERS, draw_overview, draw_paper
 from compendium.papers.common.style import (
     CurveEnd,
@@ -37,9 +36,13 @@ ASKED = "reliability"  # settings that ask for a quality, and not for a budget
 PRICES = {"evaluations": "model evaluations of a text", "seconds": "processor seconds of a text"}
 
 
-def has_claims(tables: Path) -> bool:
-    """Whether a notebook of a run has judged claims. tables: its CSV files."""
-    return any(tables.glob("[!.]*_claims.csv"))
+def judged_claims(tables: Path, checks: bool = True) -> pd.DataFrame:
+    """The scorecard of a run, without a row where no notebook has judged claims.
+
+    tables: its CSV files. checks: see scorecard.
+    """
+    judged = any(tables.glob("[!.]*_claims.csv"))
+    return scorecard(tables, checks) if judged else pd.DataFrame(columns=COLUMNS)
 
 
 def draw_scorecards(tables: Path, folder: Path) -> list[Path]:
@@ -48,13 +51,12 @@ def draw_scorecards(tables: Path, folder: Path) -> list[Path]:
     A paper whose claims the run has not judged gets a picture that says so. tables: a run's CSV
     files.
     """
-    found = scorecard(tables, checks=False) if has_claims(tables) else None
-    overview = draw_nothing(NO_PICTURE) if found is None else draw_overview(found, read_claims())
+    found = judged_claims(tables, checks=False)
+    overview = draw_nothing(NO_PICTURE) if found.empty else draw_overview(found, read_claims())
     paths = write_picture(overview, folder / "scorecard")
     for paper in PAPERS:
-        judged = found is not None and (found.paper == paper).any()
         picture = draw_nothing(NO_PICTURE)
-        if judged:
+        if (found.paper == paper).any():
             picture = draw_paper(found, paper, read_claims(paper))
         paths += write_picture(picture, folder / f"scorecard-{paper}")
     return paths
@@ -65,7 +67,7 @@ def draw_cards(variables: Mapping[str, str], folder: Path) -> list[Path]:
 
     variables: the texts of numbers by dotted key, of which paper/cards.yml names shares.
     """
-    cards = yaml.safe_load((project.home() / "paper" / "cards.yml").read_text(encoding="utf-8"))
+    cards = project.read_yaml(project.home() / "paper" / "cards.yml")
     paths = []
     for judge, bars in cards.items():
         title = bars.pop("title")

@@ -25,6 +25,7 @@ from compendium.site.quotes import (
     written,
 )
 from compendium.workflow.manifest import describe_steps, make_manifest
+from compendium.workflow.run_snakemake import find_incomplete
 from compendium.workflow.steps import expected_steps
 
 NO_TEXT = (
@@ -43,7 +44,8 @@ def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
     Args:
         profile: its name or file.
         steps: names, or patterns of names such as `02_train-*`. These steps alone are put beside
-            the others of the committed run, or in place of what they committed before.
+            the others of the committed run, or in place of what they committed before; what the
+            profile has no more goes, unless it is without a task here, and so cannot tell.
 
     Raises:
         ValueError: steps are missing in the run, or something in it quotes a corpus.
@@ -91,27 +93,31 @@ def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
 def _replace_steps(
     settings: Profile, run: Results, place: Results, folder: Path, records: Mapping[str, dict]
 ) -> tuple[list[Path], dict]:
-    """Copy the committed run, if there is one, without what these steps left there.
+    """Copy the committed run, if there is one, without what these steps left there, and old ones.
 
     Returns the steps' files of this run, and the manifest with their records.
     """
     manifest = project.read_json(make_manifest(settings.name)) | {"left_out": [], "steps": {}}
     if place.root.exists():
         shutil.copytree(place.root, folder, dirs_exist_ok=True)
-        manifest = project.read_json(folder / "manifest.json")
-    files = []
-    for name, record in records.items():
-        for file in manifest["steps"].get(name, {"files": []})["files"]:
-            (folder / file).unlink(missing_ok=True)
-        made = [file for file in record["files"] if file.startswith(COPIED)]
-        files += [run.executed(name), *(run.root / file for file in made)]
+        manifest = place.facts()
     # a line on what is left out begins as `table 08_joint_...`, or `08_joint, cell 2`
     known = sorted({*manifest["steps"], *records}, key=len, reverse=True)
     owner = re.compile(rf"(?:table |figure )?({'|'.join(map(re.escape, known))})[_,]")
+    # tasks that are left out here have steps, too, which are not expected
+    old = set() if settings.left_out else manifest["steps"].keys() - expected_steps(settings)
+    for name in old.union(records):
+        for file in manifest["steps"].pop(name, {"files": []})["files"]:
+            (folder / file).unlink(missing_ok=True)
+        Results(folder).executed(name).unlink(missing_ok=True)
+    files = []
+    for name, record in records.items():
+        made = [file for file in record["files"] if file.startswith(COPIED)]
+        files += [run.executed(name), *(run.root / file for file in made)]
     kept = []
     for line in manifest["left_out"]:
         found = owner.match(line)
-        if found is None or found[1] not in records:
+        if found is None or found[1] in manifest["steps"]:
             kept.append(line)
     manifest["left_out"] = kept
     all_records = list((manifest["steps"] | records).values())
@@ -139,14 +145,10 @@ def _copy_clean(
 
 def missing_steps(profile: Profile, run: Results) -> list[str]:
     """Steps of a whole run whose record, executed notebook or files are not there."""
-
-    def is_whole(step: str) -> bool:
-        if not (run.record(step).exists() and run.executed(step).exists()):
-            return False
-        files = project.read_json(run.record(step))["files"]
-        return all((run.root / name).exists() for name in files)
-
-    return [step for step in expected_steps(profile) if not is_whole(step)]
+    incomplete = find_incomplete(run, discard=False)
+    whole = {record["step"] for record in run.records()}.difference(incomplete)
+    steps = expected_steps(profile)
+    return [step for step in steps if step not in whole or not run.executed(step).exists()]
 
 
 def _say_made(steps: Mapping[str, dict]) -> str:

@@ -223,8 +223,8 @@ def inline(text: str, at_start: bool = True) -> str:
 
 def code(text: str) -> str:
     """Text as inline code, with as many backquotes around it as it needs."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
+    longest = max(["", *re.findall("`+", text)], key=len)
+    fence = longest + "`"
     room = " " if longest else ""
     return f"{fence}{room}{text}{room}{fence}"
 

@@ -22,7 +22,7 @@ import attreval
 from attreval.core.tables import write_text
 from compendium import project
 from compendium.explorer.page import PAGE, write_page
-from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
+from compendium.papers.common.claims import read_claims
 from compendium.papers.common.verdicts import Verdict
 from compendium.project import Results, replace_folder
 from compendium.site.beside import parts_markdown, parts_table, read_cells
@@ -30,6 +30,7 @@ from compendium.site.committed import CONTROLS, MAIN, OWN, committed, strip_run
 from compendium.site.declarations import DeclaredNumber, DeclaredTable, read_declared
 from compendium.site.dumbbells import draw_beside
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
+from compendium.site.pandoc_route.pandoc import read_works
 from compendium.site.pandoc_route.pdf import make_pdf
 from compendium.site.pandoc_route.site import build_site, staged_site
 from compendium.site.pictures import (
@@ -39,7 +40,7 @@ from compendium.site.pictures import (
     draw_cards,
     draw_scorecards,
     draw_table,
-    has_claims,
+    judged_claims,
     say_no_figure,
     time_to_accuracy,
 )
@@ -236,9 +237,7 @@ def _read_variables(
 
 def _second_reading(tables: Path) -> str:
     """What a second reader objects to in claims, and what our numbers rest on."""
-    basis = pd.Series()
-    if has_claims(tables):
-        basis = scorecard(tables).set_index("claim").basis.dropna()
+    basis = judged_claims(tables).set_index("claim").basis.dropna()
     rows = [
         [one.statement, one.objection, basis.get(one.id, "not tested")]
         for one in read_claims()
@@ -249,8 +248,7 @@ def _second_reading(tables: Path) -> str:
 
 def reference_pages(bibliography: Path) -> dict[str, str]:
     """The parts of the reference pages, by file name. bibliography: of the works to be cited."""
-    text = bibliography.read_text(encoding="utf-8")
-    works = re.findall(r"^@\w+\{\s*([^,\s]+)", text, re.MULTILINE)
+    works = read_works(bibliography)
     return {
         "_api.md": python_markdown(),
         "_methods.md": methods_markdown(works),
@@ -307,7 +305,7 @@ def _count_verdicts(tables: Path) -> dict[str, str]:
 
     alone: tested on one model, trained once.
     """
-    found = scorecard(tables, checks=False) if has_claims(tables) else pd.DataFrame(columns=COLUMNS)
+    found = judged_claims(tables, checks=False)
     counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in Verdict}
     alone = (found.models == 1) & (found.seeds == 1)
     counts["alone"] = (alone & (found.verdict != Verdict.UNTESTABLE)).sum()
