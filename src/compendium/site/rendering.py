@@ -30,7 +30,6 @@ from compendium.site.committed import CONTROLS, MAIN, OWN, committed, strip_run
 from compendium.site.declarations import DeclaredNumber, DeclaredTable, read_declared
 from compendium.site.dumbbells import draw_beside
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
-from compendium.site.pandoc_route.pandoc import read_works
 from compendium.site.pandoc_route.pdf import make_pdf
 from compendium.site.pandoc_route.site import build_site, staged_site
 from compendium.site.pictures import (
@@ -248,7 +247,8 @@ def _second_reading(tables: Path) -> str:
 
 def reference_pages(bibliography: Path) -> dict[str, str]:
     """The parts of the reference pages, by file name. bibliography: of the works to be cited."""
-    works = read_works(bibliography)
+    text = bibliography.read_text(encoding="utf-8")
+    works = re.findall(r"^@\w+\{\s*([^,\s]+)", text, re.MULTILINE)
     return {
         "_api.md": python_markdown(),
         "_methods.md": methods_markdown(works),
