@@ -1,6 +1,7 @@
 """A run beside the committed one: numbers, rows, columns, verdicts, and how the command ends."""
 
 import json
+import re
 import shutil
 
 import madeup
@@ -164,6 +165,19 @@ def test_the_same_run_is_as_committed_and_the_command_ends_with_0(run):
     told = json.loads(call("--json").stdout)
     assert told["summary"] == found.line and told["verdicts"] == []
     assert {row["table"] for row in told["tables"]} == set(TABLES)
+
+
+def test_another_processor_and_corpora_had_here_alone_are_named(run):
+    facts = run.facts()
+    facts["machine"]["processor"] = "Abacus"
+    write_json(run.root / "manifest.json", facts | {"corpora": facts["corpora"] | {"esnli": {}}})
+    found = verify_run("quick")
+    assert found.as_committed
+    assert re.search(
+        r"; networks were trained on another processor \(AMD.*; here Abacus, avx2.*\); "
+        "the committed run was without esnli$",
+        found.line,
+    )
 
 
 def test_what_differs_is_counted_named_and_ends_with_1(run):

@@ -77,12 +77,13 @@ class Comparison:
 
     cells: a row a number, and a row a cell whose words differ: table, notebook, row, column,
     committed, here, state. judged: how many verdicts the committed run has. turned: those that are
-    others here, and why.
+    others here, and why. apart: what the runs were made with that is not the same.
     """
 
     cells: pd.DataFrame
     judged: int
     turned: list[dict[str, str]]
+    apart: list[str]
 
     @property
     def otherwise(self) -> pd.DataFrame:
@@ -103,7 +104,7 @@ class Comparison:
         text = f"{same:,} of {total:,} numbers as committed" + (f" ({told})" if told else "")
         if self.judged:
             text += f"; {self.judged - len(self.turned)} of {self.judged} verdicts"
-        return text
+        return text + "".join(f"; {one}" for one in self.apart)
 
     def counts(self, by: str) -> pd.DataFrame:
         """How many cells are in which state. by: `table` or `notebook`."""
@@ -156,7 +157,22 @@ def compare_runs(run: Results, stored: Results, only: Sequence[str] = ()) -> Com
             f"no table in {stored.tables} is called {' or '.join(only)}; 05_* would name some"
         )
     claims = [] if only else project.read_json(stored.root / "claims.json")
-    return Comparison(pd.concat(found), len(claims), turned_verdicts(claims, run, stored))
+    turned = turned_verdicts(claims, run, stored)
+    return Comparison(pd.concat(found), len(claims), turned, [*_tell_apart(stored, run)])
+
+
+def _tell_apart(stored: Results, run: Results) -> Iterator[str]:
+    """The processors, if one trains other networks than the other, and corpora had here alone."""
+    there = stored.facts()
+    here = run.facts()
+    if not (there and here):
+        return
+    machines = [one["machine"] for one in (there, here)]
+    processors = [f"{one['processor']}, {one['instructions']}" for one in machines]
+    if processors[0] != processors[1]:
+        yield f"networks were trained on another processor ({processors[0]}; here {processors[1]})"
+    if more := sorted(here["corpora"].keys() - there["corpora"].keys()):
+        yield f"the committed run was without {', '.join(more)}"
 
 
 @table_of("row column committed here state")
