@@ -17,9 +17,9 @@ from functools import partial
 import numpy as np
 
 from attreval.core.alignment import divide
-from attreval.core.quadrature import gauss_legendre
 from attreval.core.records import Tokens
 from attreval.core.units import Units, find_units, mean_matrix
+from attreval.methods.integrated_gradients import gauss_legendre
 from attreval.methods.method import (
     Budget,
     Rng,

@@ -9,11 +9,10 @@ Letters used for shapes: L tokens, n content tokens, D embedding width, m path n
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
-from attreval.core.quadrature import gauss_legendre
 from attreval.core.records import Tokens
 from attreval.methods.gradients import shared_dot
 from attreval.methods.method import Budget, Rng, join_notes, method, on_content
@@ -31,6 +30,14 @@ _STARTS = {  # of paths that do not start from padding, where the method's name 
     "unknown": "the unknown token",
     "mean": "the mean of all embeddings",
 }
+
+
+@cache
+def gauss_legendre(steps: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """m nodes and weights of Gauss-Legendre quadrature on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(steps)
+    nodes = (nodes + 1) / 2
+    return tuple(nodes), tuple(weights / 2)
 
 
 def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Conversation:

@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from attreval.core.alignment import divide
-from attreval.core.quadrature import gauss_legendre
 from attreval.core.seeds import Rng, generator
 from attreval.metrics.dynamic_k import peaks_of
 from attreval.metrics.metric import metric
@@ -138,8 +137,7 @@ def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) ->
     expected = [chances @ np.arange(len(chances)) for chances in sizes.values()]
     coins = expected / groups.sum(axis=1)
     largest = int(covered.sum()) + sum(left for _, left in ties)
-    nodes, weights = gauss_legendre(min(len(covered), largest) // 2 + 1)
-    y = np.append(nodes, 1.0)
+    y, weights = _gauss_nodes(min(len(covered), largest) // 2 + 1)
     reached = np.zeros((len(y), *map(len, sizes.values())))
     reached.reshape(len(y), -1)[:, 0] = y ** (covered.sum() - 1.0)
     y = y.reshape(-1, *[1] * len(groups))
@@ -174,6 +172,13 @@ def _toss(reached: np.ndarray, axis: int, coin: float) -> np.ndarray:
     new = old * (1 - coin)
     new[1:] += old[:-1] * coin
     return np.moveaxis(new, 0, axis)
+
+
+@lru_cache
+def _gauss_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre nodes in [0, 1] followed by 1, and the weights of the nodes."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return np.append((1 + nodes) / 2, 1.0), weights / 2
 
 
 def relevance_at_k(voters: Sequence[np.ndarray], k: int) -> np.ndarray:
