@@ -146,9 +146,11 @@ def _copy_clean(
 def missing_steps(profile: Profile, run: Results) -> list[str]:
     """Steps of a whole run whose record, executed notebook or files are not there."""
     incomplete = find_incomplete(run, discard=False)
-    whole = {record["step"] for record in run.records()}.difference(incomplete)
-    steps = expected_steps(profile)
-    return [step for step in steps if step not in whole or not run.executed(step).exists()]
+    return [
+        step
+        for step in expected_steps(profile)
+        if step in incomplete or not (run.record(step).exists() and run.executed(step).exists())
+    ]
 
 
 def _say_made(steps: Mapping[str, dict]) -> str:
